@@ -119,8 +119,14 @@ class TestContract:
 
     def test_bounds(self):
         low, high = np.nanmin(HOLES, axis=0), np.nanmax(HOLES, axis=0)
-        found = KernelImputer().fit(HOLES).transform(np.vstack([3 * X[:10] * [1, np.nan, 1, np.nan, 1]]))
+        far = np.vstack([3 * X[:10] * [1, np.nan, 1, np.nan, 1]])
+        found = KernelImputer(method="energy").fit(HOLES).transform(far)
         assert np.all((found[:, [1, 3]] >= low[[1, 3]] - 1e-12) & (found[:, [1, 3]] <= high[[1, 3]] + 1e-12))
+        # Conditional means of few factors lie beyond the range of a column, but not far beyond.
+        model = KernelImputer().fit(HOLES)
+        found, margin = model.transform(far), (high - low) / 2 + 1e-12
+        assert np.all((found[:, [1, 3]] >= (low - margin)[[1, 3]]) & (found[:, [1, 3]] <= (high + margin)[[1, 3]]))
+        assert np.all((model.lower_ <= low) & (model.upper_ >= high))
         found = KernelImputer(min_value=-0.1, max_value=[0.1] * 5).fit_transform(HOLES)
         assert np.abs(found[~KNOWN]).max() <= 0.1 + 1e-12
 
@@ -162,10 +168,14 @@ class TestLaws:
         assert_allclose(single, model.transform(self.QUERIES), atol=1e-8)
 
     def test_the_order_of_rows_and_columns_does_not_matter(self):
-        found = KernelImputer().fit(X).transform(self.QUERIES)
         rows, columns = np.random.default_rng(0).permutation(80), [3, 0, 4, 1, 2]
-        other = KernelImputer().fit(X[rows][:, columns]).transform(self.QUERIES[:, columns])
+        found = KernelImputer(method="energy").fit(X).transform(self.QUERIES)
+        other = KernelImputer(method="energy").fit(X[rows][:, columns]).transform(self.QUERIES[:, columns])
         assert_allclose(other, found[:, columns], atol=1e-5)
+        # Which entries are hidden to find weights of conditional means does not depend on the order of the rows.
+        for rows_of_training in (X, HOLES):
+            found = KernelImputer().fit(rows_of_training).transform(self.QUERIES)
+            assert_allclose(KernelImputer().fit(rows_of_training[rows]).transform(self.QUERIES), found, atol=1e-8)
 
     def test_units_do_not_matter(self):
         unit, shift = np.array([1e3, 1e-3, 7.0, 1.0, 1e5]), np.array([0.0, 5.0, -1e4, 3.0, 1e6])

@@ -41,7 +41,8 @@ def test_intervals_of_the_training_rows_do_so_too():
         ]
     )
     error = np.abs(draws.mean(axis=0) - ROWS[few]) / (draws.std(axis=0, ddof=1) * np.sqrt(1 + 1 / 8) + 1e-300)
-    assert 0.78 < np.mean(error[HOLES[few]] < student.ppf(0.95, 7)) < 0.98
+    # Draws are departures of neighbours, of which a few are large: intervals for normal numbers are too wide for them.
+    assert 0.78 < np.mean(error[HOLES[few]] < student.ppf(0.95, 7)) < 0.995
 
 
 def test_draws_differ_around_the_most_likely_entries_and_keep_known_ones():
@@ -94,6 +95,17 @@ def circle(n, seed):
 def test_entries_at_two_places_do_not_widen_all_intervals():
     # Half of the entries are at the other side of the circle, which no interval around one side should contain.
     rows = circle(200, 1)
-    draws = KernelImputer(sample_posterior=True).fit(circle(300, 0)).sample(np.where([True, False], rows, np.nan), 200)
+    holes = np.where([True, False], rows, np.nan)
+    draws = KernelImputer(sample_posterior=True, method="energy").fit(circle(300, 0)).sample(holes, 200)
     low, high = np.quantile(draws[:, :, 1], [0.25, 0.75], axis=0)
     assert 0.35 < np.mean((low <= rows[:, 1]) & (rows[:, 1] <= high)) < 0.65
+
+
+def test_draws_around_conditional_means_are_at_both_sides_of_a_circle():
+    rows = circle(200, 1)
+    model = KernelImputer(sample_posterior=True).fit(circle(300, 0))
+    drawn = model.sample(np.where([True, False], rows, np.nan), 200)[:, :, 1]
+    tall = np.abs(rows[:, 1]) > 0.5  # elsewhere the two sides are near each other
+    both = np.mean(drawn > 0.2, axis=0)[tall], np.mean(drawn < -0.2, axis=0)[tall]
+    assert all(np.median(each) > 0.2 for each in both)
+    assert np.mean(np.abs(drawn[:, tall]) < 0.1) < 0.2  # and not in the middle, where their mean is

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from preimage._arrays import array_namespace, from_numpy, take_rows, to_numpy
+from preimage._arrays import array_namespace, from_numpy, in_double, take_rows, to_numpy
 from preimage._typing import Array
+from preimage.completion._conditional_fit import fit_conditional
 from preimage.completion._fill import fill
 from preimage.completion._hiding import hidden_entries
 from preimage.completion._model import NoisySubspace, SubspaceFit
@@ -109,4 +110,18 @@ class HiddenRows:
                 filled = fill(energy, seen, start, box=box, max_iter=COMPARED_STEPS).points
                 squares = to_numpy(filled - truth) ** 2
                 errors[number, judged] = np.sum(np.where(hidden, squares, 0.0), axis=1)
+        return errors
+
+    def conditional_errors(self, scale: float, rng: np.random.Generator) -> np.ndarray:
+        """The same of conditional means that are fitted to the other folds, shape (m,)."""
+        errors = np.zeros(self.numbers.size)
+        xp = array_namespace(self.rows)
+        as_known = lambda known: from_numpy(known, self.rows, dtype=xp.bool)
+        for fold in np.unique(self.folds[self.numbers]):
+            judged, others = np.flatnonzero(self.folds[self.numbers] == fold), np.flatnonzero(self.folds != fold)
+            known = as_known(self.observed[others])
+            model = fit_conditional(in_double(take_rows(self.rows, others)), known, scale, rng=rng).model
+            truth, hidden = in_double(take_rows(self.rows, self.numbers[judged])), self.hidden[judged]
+            filled = model.fill(truth, as_known(self.observed[self.numbers[judged]] & ~hidden))
+            errors[judged] = np.sum(np.where(hidden, to_numpy(filled - truth) ** 2, 0.0), axis=1)
         return errors

@@ -41,6 +41,7 @@ from preimage.completion import (
 )
 from preimage.components import Wanted
 from preimage.eigensolvers._names import EigenOptions
+from preimage.estimators._conditional_imputation import CONDITIONAL, ENERGY, ConditionalImputation
 from preimage.estimators._finite_results import FiniteResults
 from preimage.estimators._kernel_input import KERNEL_CONSTRAINTS, is_precomputed, named_kernel, with_array_tag
 from preimage.estimators._landmark_fit import as_selector, is_auto
@@ -65,11 +66,23 @@ GAMMA_TIMES_MEDIAN = 0.35
 
 
 class KernelImputer(
-    PosteriorDraws, ImputedColumns, ReportsProgress, TransformerMixin, FiniteResults, Saved, BaseEstimator
+    ConditionalImputation,
+    PosteriorDraws,
+    ImputedColumns,
+    ReportsProgress,
+    TransformerMixin,
+    FiniteResults,
+    Saved,
+    BaseEstimator,
 ):
-    r"""Fill missing entries so that rows lie near the principal subspace of kernel PCA.
+    r"""Fill missing entries by their means given the known ones, or so that rows lie near a principal subspace.
 
-    A row x with missing entries is completed by
+    By default missing entries are replaced by *conditional means*: a weighted mean of local averages, of kernel ridge
+    regressions on the 30 training rows that are nearest by the known entries, and of both around the linear trend of
+    the table (see `preimage.completion.ConditionalMeans`). The weights are those that restore known entries best which
+    were hidden.
+
+    With ``method="energy"`` a row x with missing entries is completed by
 
     .. math:: \min_z \|\tilde\varphi(z)\|^2 - \sum_i \Bigl(1 - \frac{\sigma^2}{\lambda_i}\Bigr)
               \langle v_i, \tilde\varphi(z) \rangle^2 \quad\text{with}\quad z_j = x_j \text{ where } x_j
@@ -81,18 +94,22 @@ class KernelImputer(
     regression of the missing on the known entries; narrow Gaussian kernels approach nearest neighbours. Without noise
     the squared distance of :math:`\varphi(z)` to the subspace is minimised.
 
-    The training set may have missing entries itself: it is filled and fitted in turn (`fit_incomplete`). Known entries
-    are never changed, no NaN comes out, and rows without a known entry get the pre-image of the mean.
+    The training set may have missing entries itself. Known entries are never changed, no NaN comes out, and rows
+    without a known entry get the mean row, or the pre-image of the mean.
 
     Parameters
     ----------
     n_components : int, float in (0, 1) or None, default=0.99
-        Number of principal axes, or the fraction of the variance in feature space that they must explain; None is all.
+        Of the energy: number of principal axes, or the fraction of the variance in feature space that they must
+        explain; None is all.
     kernel, gamma, degree, coef0, kernel_params
         As in `KernelPCA`, except that ``gamma=None`` of the Gaussian kernel is 0.35 over the median of squared
         distances between training rows, by their known entries; rules for `gamma` look at rows filled by
         `neighbor_start`. The kernel compares scaled rows, (x − `center_`)/`scale_`: a number for `gamma` is in their
-        units.
+        units. Conditional means have a Gaussian kernel whose width follows from the neighbours of each row.
+    method : "auto", "conditional" or "energy", default="auto"
+        Whether missing entries are conditional means or minimise the energy. "auto" is conditional means, unless one of
+        `n_components`, `kernel`, `gamma`, `noise` and `landmarks`, which the energy alone has, is not the default.
     noise : "auto" or float in [0, 1), default="auto"
         Variance σ² of the noise as a fraction of the variance in feature space. "auto" is the mean of the eigenvalues
         that are left out, the most likely value; 0 minimises the distance to the subspace.
@@ -104,12 +121,14 @@ class KernelImputer(
         As in `KernelPCA`; "auto" uses all rows up to 2,000, or 700 if some are incomplete, and half of the rows, at
         most 1,000, as landmarks otherwise.
     min_value, max_value : float, array of shape (d,) or None, default=None
-        Bounds on imputed entries; None is the smallest and the largest known value of each column in the training set,
-        ``-np.inf`` and ``np.inf`` are none.
+        Bounds on imputed entries, ``-np.inf`` and ``np.inf`` are none. None is the smallest and the largest known value
+        of each column in the training set; conditional means may lie beyond by half of that range in columns in which
+        hidden entries are restored better so, as those of few factors are.
     sample_posterior : bool, default=False
         Whether results are drawn at random from what the missing entries may be, instead of the most likely entries: as
         in scikit-learn's `IterativeImputer`, for multiple imputation with several values of `random_state`. Fits then
-        find out how uncertain filled entries are, which takes five more fits, and `sample` returns several draws.
+        find out how uncertain filled entries are, which for the energy takes five more fits, and `sample` returns
+        several draws.
     missing_values : float, int or None, default=np.nan
         What stands for a missing entry; None and pandas.NA are NaN.
     add_indicator : bool, default=False
@@ -117,8 +136,8 @@ class KernelImputer(
     keep_empty_features : bool, default=False
         Whether columns without a known entry in the training set come back as zeros; otherwise they are left out.
     tol : float, default=1e-2
-        Fits to incomplete rows stop when a round raises the log-likelihood per dimension of feature space by less than
-        this; without noise, when it lowers the mean energy by less than this fraction.
+        Fits of the energy to incomplete rows stop when a round raises the log-likelihood per dimension of feature space
+        by less than this; without noise, when it lowers the mean energy by less than this fraction.
     max_iter : int, default=10
         Rounds of filling and fitting at most.
     max_memory : int, str or None, default=None
@@ -132,7 +151,19 @@ class KernelImputer(
 
     Attributes
     ----------
+    method_ : str
+        "conditional" or "energy".
+    points_ : array of shape (n, d)
+        Of conditional means: the scaled training rows, filled, in an order of their own.
+    trend_mean_, trend_covariance_ : arrays of shape (d,) and (d, d)
+        Of conditional means: the linear trend of the scaled rows.
+    relevance_ : array of shape (d, d) or None
+        Of conditional means: how much each column (second axis) counts in distances of rows that miss another one. None
+        with more than 600 columns, which all count alike.
+    mixture_ : array
+        Of conditional means: weights of the members of the weighted mean.
     kernel_ : Kernel
+        Of the energy, as `subspace_`, `explained_variance_`, `noise_variance_`, `n_components_` and `objective_path_`.
         The kernel with its parameters fixed, for scaled inputs.
     subspace_ : Subspace
         Axes and mean in feature space.
@@ -149,12 +180,13 @@ class KernelImputer(
     start_scale_ : float
         Median of squared distances between training rows, by their known entries, of scaled columns.
     n_iter_ : int
-        How often the subspace was fitted to all rows: once, and again after each round of filling.
+        How often the model was fitted to all rows: once, and again after each round of filling.
     objective_path_ : array
         What the rounds lower, before the first and after each: minus twice the log-likelihood per row up to a
         constant, or the mean energy.
     temperature_ : float
-        With `sample_posterior`, how much energy a filling may have more than the best one: see `sample`.
+        With `sample_posterior`, how much energy a filling may have more than the best one, or the square of the factor
+        of neighbours' departures: see `sample`.
     valid_features_ : boolean array of shape (`n_features_in_`,)
         Which columns had a known entry.
     indicator_features_ : integer array
@@ -171,19 +203,20 @@ class KernelImputer(
 
     Examples
     --------
-    Points of a circle, of which one coordinate is missing:
+    Points of an arc, of which one coordinate is missing:
 
     >>> import numpy as np
     >>> from preimage import KernelImputer
-    >>> angles = np.random.default_rng(0).uniform(0, np.pi, 200)
-    >>> circle = np.column_stack([np.cos(angles), np.sin(angles)])
-    >>> KernelImputer().fit(circle).transform([[0.6, np.nan]]).round(1)
+    >>> angles = np.random.default_rng(0).uniform(0, np.pi / 2, 200)
+    >>> arc = np.column_stack([np.cos(angles), np.sin(angles)])
+    >>> KernelImputer().fit(arc).transform([[0.6, np.nan]]).round(1)
     array([[0.6, 0.8]])
     """
 
     _parameter_constraints = {
         "n_components": [Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="neither"), None],
         **KERNEL_CONSTRAINTS,
+        "method": [StrOptions({"auto", "conditional", "energy"})],
         "noise": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="left")],
         "scale": [StrOptions({"auto"}), "boolean"],
         "landmarks": [Interval(Integral, 1, None, closed="left"), str, LandmarkSelector, None],
@@ -213,6 +246,7 @@ class KernelImputer(
         degree: int = 3,
         coef0: float = 1.0,
         kernel_params: dict[str, Any] | None = None,
+        method: str = "auto",
         noise: float | str = "auto",
         scale: bool | str = "auto",
         landmarks: Any = "auto",
@@ -235,6 +269,7 @@ class KernelImputer(
         self.degree = degree
         self.coef0 = coef0
         self.kernel_params = kernel_params
+        self.method = method
         self.noise = noise
         self.scale = scale
         self.landmarks = landmarks
@@ -299,6 +334,7 @@ class KernelImputer(
         """Fit; the filled rows where all of X were filled in the fit."""
         check_parameters(self)
         self._check_kernel()
+        self.method_ = self._chosen_method()
         given = check_incomplete(self, X, reset=True, min_samples=2)
         rng = generator(self.random_state)
         rows = self._training_rows(given, rng)
@@ -327,9 +363,13 @@ class KernelImputer(
             raise ValueError(f"KernelImputer needs at least 2 rows with a known entry; got {some.size}.")
         partial = PartialRows.of(X, observed)
         median = median_distance(partial)
+        self.start_scale_ = median
+        self._forget_other_method()
+        if self.method_ == CONDITIONAL:
+            rows = self._fit_conditional(X, observed, rng)
+            return rows if is_whole and not bool(xp.all(observed)) else None
         start = neighbor_start(partial, X, observed, median, same=True)
         self.kernel_ = self._resolved_kernel(start, median)
-        self.start_scale_ = median
         fit = self._subspace_fit(start, observed, rng)
         found = fit_incomplete(
             fit,
@@ -375,6 +415,8 @@ class KernelImputer(
     def _filled(self, X: Array, observed: Array) -> Array:
         xp = array_namespace(X)
         scaled = self._scaling().apply(xp.where(observed, X, xp.zeros_like(X)))
+        if self.method_ == CONDITIONAL:
+            return xp.where(observed, X, self._unscaled(self._conditional_filled(scaled, observed)))
         points = complete_rows(self.subspace_.frame.points)
         start = neighbor_start(points, scaled, observed, self.start_scale_)
         found = fill(self._energy(), observed, start, box=self._box(start))
@@ -390,6 +432,8 @@ class KernelImputer(
         """Bounds on scaled rows."""
         scaled = lambda bound: self._scaling().apply(to_device_of(bound, self.center_))
         lower, upper = scaled(self.lower_), scaled(self.upper_)
+        if self.method_ == CONDITIONAL:
+            return Box(lower, upper)
         return Box.of_inputs(lower, upper, self.kernel_, like)
 
     def _unscaled(self, Z: Array) -> Array:
@@ -399,7 +443,8 @@ class KernelImputer(
     def _store_scale(self, X: Array, observed: Array) -> None:
         xp = array_namespace(X)
         scaling = ColumnScale.of(X, observed, None if is_auto(self.scale) else bool(self.scale))
-        if named_kernel(self).lowest_input is not None:  # histograms and counts stay what they are, from zero on
+        # Histograms and counts stay what they are, from zero on.
+        if self.method_ == ENERGY and named_kernel(self).lowest_input is not None:
             scaling = replace(scaling, center=xp.zeros_like(scaling.center))
         self.center_, self.scale_ = scaling.center, scaling.scale
         known = lambda other: xp.where(observed, X, xp.full_like(X, other))

@@ -18,6 +18,7 @@ from preimage._threads import within_n_jobs
 from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import Interval, check_parameters, generator
 from preimage.completion import HiddenRows, PartialRows, fit_incomplete, neighbor_start
+from preimage.estimators._conditional_imputation import CONDITIONAL, ENERGY
 from preimage.estimators._finite_results import FiniteResults
 from preimage.estimators._kernel_imputer import KernelImputer
 from preimage.estimators._missing_entries import check_incomplete, known_entries
@@ -41,15 +42,15 @@ SEARCHED = ("gammas", "noises", "cv", "hidden")
 
 
 class KernelImputerCV(ReportsProgress, TransformerMixin, FiniteResults, Saved, BaseEstimator):
-    r"""Fill missing entries by `KernelImputer` with the width and the noise that restore hidden entries best.
+    r"""Fill missing entries by `KernelImputer` with the method, width and noise that restore hidden entries best.
 
     Known entries of the training rows are hidden: those that other rows miss, so that what is missing together is
     hidden together, or a fraction of them at random. Each fold is filled by models of the other folds. All candidates
     are compared by the squared errors of some hundred entries, and the best quarter of them by those of some thousand.
 
-    Where many entries of the training rows are missing, candidates are compared on rows that a first model has filled.
-    Less noise seems to be enough then than is, and `KernelImputer` with its default noise may do better, in particular
-    on few rows.
+    The candidates are widths and noises of the energy. Conditional means, which `KernelImputer` uses by default, are
+    compared with the best of them, and are chosen unless they are worse by more than two standard errors: a search is
+    not worse than no search.
 
     Parameters
     ----------
@@ -59,6 +60,9 @@ class KernelImputerCV(ReportsProgress, TransformerMixin, FiniteResults, Saved, B
     noises : list of floats in (0, 1) or None, default=None
         Variances of the noise as fractions of the variance in feature space. None is 1e-6, 1e-5, 1e-4, 5e-4, 2e-3,
         1e-2. The noise also decides how many components count: those with more variance.
+    method : "auto", "conditional" or "energy", default="auto"
+        What is compared. "auto" is candidates of the energy and conditional means, which have no part in it where
+        `gammas`, `noises`, `kernel` or `landmarks` are given, or in the other two cases only one of the two.
     cv : int, default=5
         Number of folds.
     hidden : float in (0, 1) or None, default=None
@@ -75,12 +79,14 @@ class KernelImputerCV(ReportsProgress, TransformerMixin, FiniteResults, Saved, B
     ----------
     best_estimator_ : KernelImputer
         With the best parameters, fitted to all rows.
-    best_params_ : dict with "gamma" and "noise"
+    best_params_ : dict
+        With "gamma" and "noise", or with "method" for conditional means.
     best_score_ : float
         Minus the mean squared error of hidden entries, in units of scaled columns.
     cv_results_ : dict of arrays
-        "params", "param_gamma", "param_noise", "mean_test_score", "rank_test_score", and "n_entries", the number of
-        hidden entries that a candidate was judged by; candidates of the second comparison come first in the ranks.
+        "params", "param_gamma" and "param_noise" (None for conditional means), "mean_test_score", "rank_test_score",
+        and "n_entries", the number of hidden entries that a candidate was judged by; candidates of the second
+        comparison come first in the ranks.
     n_iter_ : int
         That of `best_estimator_`.
     n_features_in_, feature_names_in_
@@ -121,6 +127,7 @@ class KernelImputerCV(ReportsProgress, TransformerMixin, FiniteResults, Saved, B
         noises: Sequence[float] | None = None,
         cv: int = 5,
         hidden: float | None = None,
+        method: str = "auto",
         kernel: Any = "rbf",
         degree: int = 3,
         coef0: float = 1.0,
@@ -144,6 +151,7 @@ class KernelImputerCV(ReportsProgress, TransformerMixin, FiniteResults, Saved, B
         self.noises = noises
         self.cv = cv
         self.hidden = hidden
+        self.method = method
         self.kernel = kernel
         self.degree = degree
         self.coef0 = coef0
@@ -185,7 +193,7 @@ class KernelImputerCV(ReportsProgress, TransformerMixin, FiniteResults, Saved, B
         check_parameters(self)
         noises = self._noises()
         # Scales and bounds come from a model with default parameters.
-        first = self._model(sample_posterior=False).fit(X)
+        first = self._model(sample_posterior=False, method=ENERGY).fit(X)
         self._take_columns(first)
         rng = generator(self.random_state)
         with limited_memory(self.max_memory, first.center_):
@@ -196,8 +204,10 @@ class KernelImputerCV(ReportsProgress, TransformerMixin, FiniteResults, Saved, B
             self._require_enough(rows, hidden)
             if not observed.all():
                 hidden = self._filled_without_hidden(first, hidden, rng)
-            self._search(first, hidden, self._gammas(first), noises, rng)
-        self.best_estimator_ = self._model(n_components=None, **self.best_params_)
+            gammas = [] if self.method == CONDITIONAL else self._gammas(first)
+            self._search(first, hidden, gammas, noises, rng)
+        whole = {} if "method" in self.best_params_ else {"n_components": None, "method": ENERGY}
+        self.best_estimator_ = self._model(**whole, **self.best_params_)
         return self.best_estimator_.fit_transform(X)
 
     @reports_progress
@@ -249,28 +259,42 @@ class KernelImputerCV(ReportsProgress, TransformerMixin, FiniteResults, Saved, B
                 advance()
             means = errors[:, :, :n_first].sum(axis=2) / counts[:n_first].sum()
             n_kept = max(1, int(np.ceil(KEPT_FRACTION * means.size)))
-            kept = means <= np.sort(means, axis=None)[n_kept - 1]
+            kept = means <= np.sort(means, axis=None)[n_kept - 1 : n_kept]
             for width in range(len(gammas)):
                 if kept[width].any() and n_first < counts.size:
                     judge(width, np.flatnonzero(kept[width]), slice(n_first, counts.size))
                 advance()
         means = np.where(kept, errors.sum(axis=2) / counts.sum(), means)
-        self._store(gammas, noises, means.ravel(), kept.ravel(), int(counts[:n_first].sum()), int(counts.sum()))
+        params: list[dict[str, Any]] = [{"gamma": gamma, "noise": noise} for gamma in gammas for noise in noises]
+        scores, judged = means.ravel(), kept.ravel()
+        order = np.where(judged, scores, scores.max(initial=0.0) + scores + 1)
+        if self._has_conditional():
+            other = hidden.conditional_errors(first.start_scale_, rng)
+            own = errors.reshape(-1, counts.size)[int(np.argmin(order))] if order.size else None
+            is_first = own is None or not _is_clearly_smaller(own, other, hidden.numbers)
+            params.append({"method": CONDITIONAL})
+            scores, judged = np.append(scores, other.sum() / counts.sum()), np.append(judged, True)
+            order = np.append(order, -1.0 if is_first else scores[-1])
+        self._store(params, scores, order, np.where(judged, counts.sum(), counts[:n_first].sum()).astype(int))
+
+    def _has_conditional(self) -> bool:
+        if self.method != "auto":
+            return self.method == CONDITIONAL
+        said = (self.gammas, self.noises)
+        return said == (None, None) and self._model()._chosen_method() == CONDITIONAL
 
     def _store(
-        self, gammas: list, noises: list[float], errors: np.ndarray, kept: np.ndarray, few: int, all_entries: int
+        self, params: list[dict[str, Any]], errors: np.ndarray, order: np.ndarray, n_entries: np.ndarray
     ) -> None:
-        params = [{"gamma": gamma, "noise": noise} for gamma in gammas for noise in noises]
-        order = np.where(kept, errors, errors.max(initial=0.0) + errors + 1)
         best = int(np.argmin(order))
         self.best_params_, self.best_score_ = params[best], -float(errors[best])
         self.cv_results_ = {
             "params": params,
-            "param_gamma": np.array([each["gamma"] for each in params], dtype=object),
-            "param_noise": np.array([each["noise"] for each in params]),
+            "param_gamma": np.array([each.get("gamma") for each in params], dtype=object),
+            "param_noise": np.array([each.get("noise") for each in params]),
             "mean_test_score": -errors,
             "rank_test_score": rankdata(order, method="min").astype(int),
-            "n_entries": np.where(kept, all_entries, few),
+            "n_entries": n_entries,
         }
 
     def _search_rows(self, first: KernelImputer, X: Rows, rng: np.random.Generator) -> tuple[Array, np.ndarray]:
@@ -348,3 +372,13 @@ class KernelImputerCV(ReportsProgress, TransformerMixin, FiniteResults, Saved, B
 
     def __sklearn_tags__(self) -> Tags:
         return self._model().__sklearn_tags__()
+
+
+def _is_clearly_smaller(errors: np.ndarray, others: np.ndarray, rows: np.ndarray) -> bool:
+    """Whether errors are smaller than others on average, by more than two standard errors of the difference.
+
+    Rows are judged several times each where there are few, and are then counted once.
+    """
+    _, groups = np.unique(rows, return_inverse=True)
+    gain = np.bincount(groups, weights=others - errors) / np.bincount(groups)
+    return bool(gain.mean() > 2 * gain.std() / np.sqrt(gain.size))

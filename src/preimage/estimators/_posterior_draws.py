@@ -1,6 +1,5 @@
 """Draws of missing entries by a fitted imputer."""
 
-import zlib
 from numbers import Integral
 from typing import Any
 
@@ -12,6 +11,7 @@ from preimage._memory import limited_memory
 from preimage._threads import within_n_jobs
 from preimage._typing import Array, Rows
 from preimage.completion import SubspaceFit, cross_draws, draws, fit_temperature
+from preimage.estimators._conditional_imputation import CONDITIONAL, rng_of_rows
 from preimage.estimators._missing_entries import check_incomplete, known_entries
 
 
@@ -22,12 +22,18 @@ class PosteriorDraws:
     def sample(self: Any, X: Rows, n_draws: int = 5) -> Array:
         r"""Several fillings of each row, drawn at random.
 
-        Missing entries are drawn from the normal approximation of :math:`p(z) \propto e^{-E(z)/2T}` at the minimum of
-        the energy E, and cut off at the bounds. The temperature T was fitted so that 90 % intervals contain 90 % of
-        known entries that were hidden (`temperature_`). Where entries may be at several places far apart, such as the
-        other coordinate of a circle, draws are from around one of them, 50 % intervals contain 50 %, and 90 % intervals
-        fewer than they should. Rows should not be those that the model was fitted to, unless
-        they were complete then; draws of incomplete training rows are what `fit_transform` returns.
+        Conditional means: to the mean of the missing entries is added by how much those of a neighbour differ from the
+        local average, times a factor that was fitted so that 90 % intervals contain 90 % of known entries that were
+        hidden; its square is `temperature_`. The neighbour is drawn, nearer ones more often. Where entries may be at
+        several places far apart, draws are at all of them, and 90 % intervals contain fewer than they should.
+
+        Energy: missing entries are drawn from the normal approximation of :math:`p(z) \propto e^{-E(z)/2T}` at the
+        minimum of the energy E. The temperature T was fitted in the same way. Where entries may be at several places
+        far apart, such as the other coordinate of a circle, draws are from around one of them, 50 % intervals contain
+        50 %, and 90 % intervals fewer than they should.
+
+        Draws are cut off at the bounds. Rows should not be those that the model was fitted to, unless they were
+        complete then; draws of incomplete training rows are what `fit_transform` returns.
 
         Parameters
         ----------
@@ -71,17 +77,21 @@ class PosteriorDraws:
         open_rows = np.flatnonzero(~to_numpy(xp.all(observed, axis=1)))
         if open_rows.size:
             X, observed = take_rows(X, open_rows), take_rows(observed, open_rows)
-            modes = self._scaling().apply(self._filled(X, observed))
-            # Blocks of rows get numbers of their own, because a pass over chunks calls this once for each.
-            rng = np.random.default_rng([self.draw_seed_, zlib.crc32(to_numpy(modes).tobytes())])
-            drawn = draws(
-                self._energy(), observed, modes, self.temperature_, n_draws=n_draws, rng=rng, box=self._box(modes)
-            )
+            drawn = self._drawn_scaled(X, observed, n_draws)
             found = [
                 with_rows(rows, open_rows, xp.where(observed, X, self._unscaled(drawn[number, :, :])))
                 for number, rows in enumerate(found)
             ]
         return xp.stack(found)
+
+    def _drawn_scaled(self: Any, X: Array, observed: Array, n_draws: int) -> Array:
+        """Scaled draws of incomplete rows."""
+        if self.method_ == CONDITIONAL:
+            known = array_namespace(X).where(observed, X, array_namespace(X).zeros_like(X))
+            return self._conditional_draws(self._scaling().apply(known), observed, n_draws)
+        modes = self._scaling().apply(self._filled(X, observed))
+        rng = rng_of_rows(self.draw_seed_, modes)
+        return draws(self._energy(), observed, modes, self.temperature_, n_draws=n_draws, rng=rng, box=self._box(modes))
 
     def _fit_posterior(self: Any, fit: SubspaceFit, rows: Array, observed: Array, rng: np.random.Generator) -> Array:
         """Store the temperature and a seed; training rows (scaled, filled) with missing entries drawn if wanted."""

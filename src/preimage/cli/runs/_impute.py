@@ -345,8 +345,11 @@ def _parameters(imputer: KernelImputer | None) -> dict[str, Any] | None:
     """What a model was fitted with, as plain numbers; None without one."""
     if imputer is None:
         return None
+    if imputer.method_ == "conditional":
+        return {"method": "conditional", "points": int(imputer.points_.shape[0])}
     gamma = getattr(imputer.kernel_, "gamma", None)  # saved models may have kernels without one
     return {
+        "method": "energy",
         "components": int(imputer.n_components_),
         "gamma": float(gamma) if isinstance(gamma, Real) else None,
         "noise": float(imputer.noise_variance_),
