@@ -12,7 +12,9 @@ Set-up: one task per data set: the rows of its largest class are normal, all oth
 
 Columns are standardised by the training rows, except pixels. The area under the ROC curve, mean over draws. The width
 and the ridge of `KernelNoveltyDetector` were chosen on the development sets, and so were the settings of its rivals;
-the report sets had no part in it. Every set of classes of the library and of
+the report sets had no part in it. (Settings of rivals were compared on all of them but "ring and noise", with at most
+300 rows. The first guess of the width, the fifth percentile, came from an earlier trial whose sets are not recorded.)
+Every set of classes of the library and of
 scikit-learn that is small enough for a table of minutes and has at least 50 rows of the largest class is in one of the
 two lists, whether or not novelty can tell its classes apart (in some no detector does).
 
@@ -58,6 +60,7 @@ DEVELOPMENT = [
     "twonorm",
     "curved sheet",
     "heavy tails",
+    "ring and noise",
 ]
 REPORT = [
     "banana",
@@ -73,7 +76,6 @@ REPORT = [
     "mnist",
     "wine",
     "iris",
-    "ring and noise",
 ]
 N_TRAIN, N_TEST, CONTAMINATION = 500, 1000, 0.1
 OURS, TOLD = "KernelNoveltyDetector()", "KernelNoveltyDetector(0.1)"
