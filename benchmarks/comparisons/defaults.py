@@ -324,7 +324,7 @@ QUESTIONS = {
         "sure",
         '**"sure" in place of "masked" from 64 columns on**: σ can be seen there, and hidden columns misjudge clipped '
         "values: on sets of that width 0.89 → 0.61 in development and 0.61 → 0.58 in the report, where flower becomes "
-        'worse. With fewer columns it stays "masked": low rank decided that, and the report sets speak for "sure".',
+        'worse. With fewer columns it stays "masked": low rank decided that, and on the report sets "sure" is better.',
         2,
     ),
     "few_pictures": Question(

@@ -167,7 +167,7 @@ WITH_HOLES = np.where(np.arange(120).reshape(40, 3) == 4, np.nan, ROWS_OF_USERS)
 # Arguments with nothing to blame: pipelines pass None for y.
 RIGHT = {
     "y is None": lambda **own: KernelPCA(2, **own).fit(ROWS_OF_USERS, None),
-    "missing entries": lambda **own: KernelImputer(**own).fit(WITH_HOLES),
+    "missing entries": lambda **own: KernelImputer(method="energy", **own).fit(WITH_HOLES),
     "sparse": lambda **own: KernelPCA(2, **own).fit(sp.csr_array(ROWS_OF_USERS)),
     "truth values": lambda **own: KernelPCA(2, **own).fit(ROWS_OF_USERS > 0),
     "a list": lambda **own: KernelPCA(2, **own).fit(ROWS_OF_USERS.tolist()),

@@ -543,8 +543,8 @@ class KernelPCA(
         options = RobustOptions(loss, scale, connectivity, return_outliers)
         is_robust = options.check()
         check_is_fitted(self)
-        X = incomplete_rows(self, X) if is_robust else self._check_inputs(X)
         self._require_inputs()
+        X = incomplete_rows(self, X) if is_robust else self._check_inputs(X)
         with self._working():
             solve = self._denoiser(X, n_components, cross_fit, options)
             if is_robust:

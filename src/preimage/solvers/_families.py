@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from preimage._typing import Array
 from preimage._validation import Interval, check_parameters
 
-# Starts that fill a box: their members are computed at once, and are few beside the rows of most models. With a tenth
+# Starts that fill a box: their members are computed at once, and are few next to the rows of most models. With a tenth
 # of them, searches of two parameters end above a grid for every fifth target.
 MOST_STARTS = 256
 # More starts for one or two parameters, for which so many are a fine grid: 63 values of each.
