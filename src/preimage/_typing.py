@@ -1,6 +1,6 @@
 """Names for the types of public signatures."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,14 +16,3 @@ Targets: TypeAlias = Any
 Seed: TypeAlias = int | np.random.RandomState | np.random.Generator | None
 # One fold after the other: row numbers to learn from and row numbers to judge by.
 Folds: TypeAlias = Sequence[tuple[Array, Array]]
-
-# What kernels prepare for many evaluations: f(rows, columns) = k(X[rows], Y[columns]) for slices of rows and columns,
-Block: TypeAlias = Callable[[slice, slice], Array]
-# f(rows, columns, out), which writes the same into an array that exists,
-BlockWriter: TypeAlias = Callable[[slice, slice, Array], None]
-# f(Z) = k(Z, X),
-Values: TypeAlias = Callable[[Array], Array]
-# f(Z, out), which writes the same into an array that exists,
-ValueWriter: TypeAlias = Callable[[Array, Array], None]
-# and f(Z) = k(Z, X) with the function of weights that `kernel.gradient(Z, X, weights)` is.
-Evaluator: TypeAlias = Callable[[Array], tuple[Array, Callable[[Array], Array]]]

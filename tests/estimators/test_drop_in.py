@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from preimage import KernelPCA, compress
 from preimage.estimators._kernel_input import repeated
 from preimage.exceptions import RankWarning
-from preimage.kernels import Gaussian, as_kernel
+from preimage.kernels import Gaussian, Prepared, as_kernel
 from preimage.landmarks import Uniform
 
 KERNELS = [("rbf", {"gamma": 0.5}), ("poly", {"gamma": 0.3, "degree": 2}), ("linear", {}), ("cosine", {})]
@@ -137,12 +137,12 @@ class TestThreads:
         seen = []
 
         class Spy(Gaussian):
-            def __call__(self, *arguments):
-                seen.extend(blas_threads())
-                return super().__call__(*arguments)
+            def prepare(self, points):
+                def values(X, Y):
+                    seen.extend(blas_threads())
+                    return Gaussian(0.5)(X, Y)
 
-            def against(self, points):
-                return lambda rows: self(rows, points)
+                return Prepared.of_function(self, points, values)
 
             def diagonal(self, rows):
                 seen.extend(blas_threads())

@@ -220,7 +220,7 @@ def test_values_and_gradients_are_those_of_python(javascript, kernel):
     assert found["has_fixed_point"] == is_profile
     assert found["is_radial"] == (is_profile and kernel.is_radial)
     if is_profile:
-        s = kernel.pairwise.blocks(queries, POINTS)(slice(None), slice(None))
+        s = kernel.pairwise.prepare(POINTS)(queries)
         f, derivative = kernel.profile(s), np.broadcast_to(kernel.profile_derivative(s), s.shape)
         for name, wanted in (("quantities", s), ("profile", f), ("derivative", derivative)):
             np.testing.assert_allclose(found[name], wanted, rtol=ACCURACY, atol=ACCURACY * np.max(np.abs(wanted)))

@@ -202,8 +202,8 @@ def test_merging_takes_zeros_of_both_signs_as_one(rng):
 
 def test_points_are_prepared_once_for_calls_with_few_queries(rng, monkeypatch):
     prepared = []
-    against = Gaussian.against
-    monkeypatch.setattr(Gaussian, "against", lambda self, X: prepared.append(len(X)) or against(self, X))
+    prepare = Gaussian.prepare
+    monkeypatch.setattr(Gaussian, "prepare", lambda self, X: prepared.append(len(X)) or prepare(self, X))
     expansion = Expansion(Gaussian(0.1), rng.normal(size=(5000, 3)), rng.normal(size=(5000, 2)))
     Z = rng.normal(size=(400, 3))
     few = np.concatenate([expansion(Z[row : row + 1]) for row in range(8)])

@@ -36,13 +36,6 @@ KNOWN = [
 ]
 
 
-class Wider(Gaussian):
-    """Another profile under the name of a known one."""
-
-    def profile(self, s):
-        return super().profile(s / 2)
-
-
 class Renamed(Gaussian):
     """The same profile under another name."""
 
@@ -56,7 +49,7 @@ def test_known_kernels_have_values_up_to_one(kernel, rng):
 
 @pytest.mark.parametrize(
     "kernel",
-    [Wider(0.3), Renamed(0.3), Laplacian(), Linear(), Polynomial(2), Exponential(), Multiquadric(), 2 * Gaussian()],
+    [Renamed(0.3), Laplacian(), Linear(), Polynomial(2), Exponential(), Multiquadric(), 2 * Gaussian()],
     ids=repr,
 )
 def test_other_kernels_and_subclasses_take_the_plain_path(kernel):

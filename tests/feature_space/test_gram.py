@@ -122,9 +122,9 @@ def test_first_product_carries_the_row_means(rng):
     passes = []
 
     class Counting(Gaussian):
-        def blocks(self, X, Y):
+        def prepare(self, Y):
             passes.append(1)
-            return super().blocks(X, Y)
+            return super().prepare(Y)
 
     centered = Gram(Counting(0.3), X).centered()
     centered @ rng.normal(size=(31, 2))

@@ -41,9 +41,8 @@ class Averaged(Kernel):
         self.count = count
         self.points = points
 
-    def blocks(self, X, Y):
-        block = self.kernel.blocks(X, Y)
-        return lambda rows, columns: block(rows, columns) / self.count
+    def prepare(self, Y):
+        return self.kernel.prepare(Y).changed(self, lambda values: values / self.count)
 
     def diagonal(self, X):
         return self.kernel.diagonal(X) / self.count

@@ -29,10 +29,10 @@ def test_values_are_those_of_the_formula(quantity, xp, rng):
     X, Y = data(rng)
     expected = FORMULAS[quantity](X[:, None], Y[None])
     there = xp.asarray(X), xp.asarray(Y)
-    block = quantity.blocks(*there)
+    block = quantity.prepare(there[1]).tiles(there[0])
     assert_allclose(to_numpy(block(ALL, ALL)), expected, atol=1e-13)
     assert_allclose(to_numpy(block(slice(2, 5), slice(1, 7))), expected[2:5, 1:7], atol=1e-13)
-    assert_allclose(to_numpy(quantity.against(there[1])(there[0])), expected, atol=1e-13)
+    assert_allclose(to_numpy(quantity.prepare(there[1])(there[0])), expected, atol=1e-13)
     assert_allclose(to_numpy(quantity.diagonal(there[0])), FORMULAS[quantity](X, X), atol=1e-13)
 
 
@@ -42,8 +42,8 @@ def test_sparse_rows_have_the_same_values(quantity, rng):
     expected = FORMULAS[quantity](X[:, None], Y[None])
     for left in (X, sparse.csr_matrix(X)):
         for right in (Y, sparse.csr_matrix(Y)):
-            assert_allclose(quantity.blocks(left, right)(ALL, ALL), expected, atol=1e-13)
-            values = quantity.against(right)(left)
+            assert_allclose(quantity.prepare(right)(left), expected, atol=1e-13)
+            values = quantity.prepare(right)(left)
             assert type(values) is np.ndarray
             assert_allclose(values, expected, atol=1e-13)
     assert_allclose(quantity.diagonal(sparse.csr_matrix(X)), FORMULAS[quantity](X, X), atol=1e-13)
@@ -68,17 +68,17 @@ def test_copies_of_points_are_at_distance_zero(xp, rng):
     """Exactly, also far from the origin, where the expanded square leaves rounding errors."""
     X = 1e4 + rng.normal(size=(20, 7))
     there = xp.asarray(X)
-    own = to_numpy(SquaredDistance().blocks(there, there)(ALL, ALL))
-    copied = to_numpy(SquaredDistance().against(xp.asarray(X[5:9]))(there))
+    own = to_numpy(SquaredDistance().prepare(there)(there))
+    copied = to_numpy(SquaredDistance().prepare(xp.asarray(X[5:9]))(there))
     assert (np.diagonal(own) == 0).all() and (np.diagonal(copied[5:9]) == 0).all()
     assert (own[~np.eye(20, dtype=bool)] > 0).all()
-    part = to_numpy(SquaredDistance().blocks(there, there)(slice(4, 9), slice(6, 15)))
+    part = to_numpy(SquaredDistance().prepare(there).tiles(there)(slice(4, 9), slice(6, 15)))
     assert (np.diagonal(part[2:]) == 0).all()
 
 
 def test_missing_values_stay_visible():
     X = np.array([[1.0, np.nan], [0.0, 1.0]])
-    values = SquaredDistance().blocks(X[:1], X[1:])(ALL, ALL)
+    values = SquaredDistance().prepare(X[1:])(X[:1])
     assert np.isnan(values).all()
 
 
@@ -86,7 +86,7 @@ def test_single_precision_is_widened_only_where_it_must(rng):
     near = rng.normal(size=(40, 3)).astype(np.float32)
     far = np.concatenate([1e-2 * near[:20] + 3000, 1e-2 * near[20:] - 3000]).astype(np.float32)
     for X in (near, far):
-        values = SquaredDistance().blocks(X, X.copy())(ALL, ALL)
+        values = SquaredDistance().prepare(X.copy())(X)
         exact = FORMULAS[SquaredDistance()](X.astype(float)[:, None], X.astype(float)[None])
         assert values.dtype == np.float32
         assert_allclose(values, exact, rtol=1e-4, atol=1e-5 * np.median(exact[exact > 0]) if X is near else 1e-7)
@@ -99,7 +99,7 @@ def test_quantities_of_one_class_are_equal():
 
 def test_chi_squared_distances_refuse_negative_values():
     X = np.array([[1.0, -0.5]])
-    for call in (lambda: ChiSquaredDistance().blocks(X, X), lambda: ChiSquaredDistance().against(-X)):
+    for call in (lambda: ChiSquaredDistance().prepare(X).tiles(X), lambda: ChiSquaredDistance().prepare(-X)):
         with pytest.raises(ValueError, match="non-negative"):
             call()
 
@@ -110,7 +110,7 @@ def test_norms_of_sparse_points_are_computed_once_for_all_queries(rng, monkeypat
     monkeypatch.setattr(
         _pairwise, "squared_row_norms", lambda X: of_points.append(1) or norms(X) if sparse.issparse(X) else norms(X)
     )
-    distances = SquaredDistance().against(points)
+    distances = SquaredDistance().prepare(points)
     for Z in rng.normal(size=(3, 5, 3)):
         assert_allclose(distances(Z), FORMULAS[SquaredDistance()](Z[:, None], points.toarray()), atol=1e-12)
     assert len(of_points) == 1

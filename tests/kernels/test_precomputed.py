@@ -21,13 +21,13 @@ def test_precomputed_values_are_looked_up(rng):
     K = X @ X.T
     kernel = Precomputed().resolve(K)
     points = kernel.inputs(K)
-    assert_allclose(kernel.blocks(points, points)(EVERYTHING, EVERYTHING), K)
-    assert_allclose(kernel.blocks(K[:2], points[3:])(EVERYTHING, EVERYTHING), K[:2, 3:])
+    assert_allclose(kernel.prepare(points)(points), K)
+    assert_allclose(kernel.prepare(points[3:])(K[:2]), K[:2, 3:])
     assert_allclose(kernel.diagonal(points[2:]), np.diagonal(K)[2:])
     with pytest.raises(UnsupportedKernelError, match="diagonal="):
         kernel.diagonal(K)
     with pytest.raises(UnsupportedKernelError, match="new points"):
-        kernel.blocks(K[:2], K[2:])
+        kernel.prepare(K[2:]).tiles(K[:2])
     with pytest.raises(ValueError, match="square"):
         Precomputed().resolve(K[:3])
 
@@ -47,7 +47,7 @@ def test_row_numbers_stay_row_numbers(xp, rng):
     assert kernel.inputs(points) is points
     some = points[1:4, :]
     assert kernel.inputs(some) is some
-    assert_allclose(to_numpy(kernel.blocks(some, points)(EVERYTHING, EVERYTHING)), to_numpy(K)[1:4])
+    assert_allclose(to_numpy(kernel.prepare(points)(some)), to_numpy(K)[1:4])
     assert_allclose(to_numpy(kernel.diagonal(some)), np.diagonal(to_numpy(K))[1:4])
 
 
@@ -71,16 +71,16 @@ def test_values_have_the_precision_of_the_matrix(rng):
     kernel = Precomputed().resolve(K)
     points = kernel.inputs(K)
     assert kernel.value_type(points) == np.float32
-    assert kernel.blocks(points, points)(EVERYTHING, EVERYTHING).dtype == np.float32
+    assert kernel.prepare(points)(points).dtype == np.float32
 
 
 def test_values_of_new_points_need_no_matrix(rng):
     """A fitted SVC keeps none; rows of values k(z, x) are all that its decisions take."""
     rows = rng.normal(size=(3, 6))
     points = np.array([[1], [4]])
-    assert_allclose(Precomputed().blocks(rows, points)(EVERYTHING, EVERYTHING), rows[:, [1, 4]])
+    assert_allclose(Precomputed().prepare(points)(rows), rows[:, [1, 4]])
     with pytest.raises(UnsupportedKernelError, match="does not hold the values among training points"):
-        Precomputed().blocks(points, points)
+        Precomputed().prepare(points).tiles(points)
 
 
 def test_there_is_no_gradient(rng):

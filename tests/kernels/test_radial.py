@@ -134,7 +134,7 @@ def test_copies_of_a_row_are_at_distance_zero(d, offset, dtype, rng):
     X = (offset + rng.normal(size=(60, d)) * rng.choice([1.0, 100.0], size=(60, 1))).astype(dtype)
     kernel = Gaussian(1e30)
     assert_allclose(np.diagonal(kernel(X.copy(), X)), 1.0)
-    assert_allclose([kernel.against(X)(X[i : i + 1])[0, i] for i in range(60)], 1.0)
+    assert_allclose([kernel.prepare(X)(X[i : i + 1])[0, i] for i in range(60)], 1.0)
     assert_allclose(np.diagonal(kernel(sparse.csr_array(X), sparse.csr_array(X.copy()))), 1.0)
 
 
@@ -187,7 +187,7 @@ def test_negative_inputs_are_refused(kernel, convert, rng):
         with pytest.raises(ValueError, match=r"non-negative.*-0\.25"):
             kernel(convert(left), convert(right))
     with pytest.raises(ValueError, match="non-negative"):
-        kernel.against(X)(bad)
+        kernel.prepare(X)(bad)
     with pytest.raises(ValueError, match="non-negative"):
         KernelPCA(2, kernel=kernel).fit(convert(bad))
 
@@ -227,35 +227,34 @@ def test_a_profile_that_overwrites_is_the_profile(kernel):
     assert (s == expected).all()
 
 
-def test_another_profile_does_not_inherit_what_overwrites():
-    class Narrow(Gaussian):
-        def profile(self, s):
-            return np.exp(-2 * self.gamma * s)
-
-    X = np.array([[0.0], [1.0]])
-    assert Gram(Narrow(0.5), X).dense()[0, 1] == np.exp(-1.0)
-
-
-class HalfProfile:
+class HalfValues:
     def profile(self, s):
         return super().profile(s) / 2
 
 
-class HalfBlocks:
-    def blocks(self, X, Y):
-        block = super().blocks(X, Y)
-        return lambda rows, columns: block(rows, columns) / 2
+def test_another_profile_is_refused_where_derivatives_of_the_first_would_stay():
+    with pytest.raises(TypeError, match=r"Narrow has the profile of Narrow, but .* of ExponentialDecay. Derive"):
+
+        class Narrow(Gaussian):
+            def profile(self, s):
+                return np.exp(-2 * self.gamma * s)
+
+    with pytest.raises(TypeError, match="OfHalves has the profile of HalfValues"):
+
+        class OfHalves(HalfValues, Gaussian):
+            pass
 
 
-class OfHalfProfile(HalfProfile, Gaussian):
+class HalfPrepared:
+    def prepare(self, Y):
+        return super().prepare(Y).changed(self, lambda values: values / 2)
+
+
+class OfHalf(HalfPrepared, Gaussian):
     pass
 
 
-class OfHalfBlocks(HalfBlocks, Gaussian):
-    pass
-
-
-class HalfDistance(HalfBlocks, SquaredDistance):
+class HalfDistance(HalfPrepared, SquaredDistance):
     pass
 
 
@@ -263,36 +262,13 @@ class OfHalfDistance(Gaussian):
     pairwise = HalfDistance()
 
 
-@pytest.mark.parametrize("kernel", [OfHalfProfile(0.5), OfHalfBlocks(0.5), OfHalfDistance(0.5)], ids=repr)
+@pytest.mark.parametrize("kernel", [OfHalf(0.5), OfHalfDistance(0.5)], ids=repr)
 def test_what_is_mixed_in_counts_in_every_form_of_the_values(kernel, rng):
     X, Z, V = rng.normal(size=(300, 2)), rng.normal(size=(4, 2)), rng.normal(size=(300, 1))
     factor = 1.0 if isinstance(kernel, OfHalfDistance) else 0.5
     values = lambda A, B: factor * Gaussian(0.25 if factor == 1 else 0.5)(A, B)
     assert_allclose(Gram(kernel, X).dense(), values(X, X))
     assert_allclose(Gram(kernel, X) @ V, values(X, X) @ V)
-    assert_allclose(kernel.against(X)(Z), values(Z, X))
-    written = np.empty((4, 300))
-    kernel.writer_against(X)(Z, written)
-    assert_allclose(written, values(Z, X))
-    assert not kernel.writes_in_place
-
-
-def test_other_blocks_do_not_inherit_what_writes_them():
-    class Doubled(Gaussian):
-        def blocks(self, X, Y):
-            block = super().blocks(X, Y)
-            return lambda rows, columns: 2 * block(rows, columns)
-
-    class Halved(SquaredDistance):
-        def blocks(self, X, Y):
-            block = super().blocks(X, Y)
-            return lambda rows, columns: block(rows, columns) / 2
-
-    class OfHalved(Gaussian):
-        pairwise = Halved()
-
-    X = np.array([[0.0], [1.0]])
-    assert_allclose(Gram(Doubled(0.5), X).dense()[0, 1], 2 * np.exp(-0.5))
-    assert_allclose(Doubled(0.5).against(X)(X)[0, 1], 2 * np.exp(-0.5))
-    assert_allclose(Doubled(0.5).evaluator(X)(X)[0][0, 1], 2 * np.exp(-0.5))
-    assert_allclose(Gram(OfHalved(0.5), X).dense()[0, 1], np.exp(-0.25))
+    assert_allclose(kernel.prepare(X)(Z), values(Z, X))
+    assert_allclose(kernel.prepare(X)(Z, np.empty((4, 300))), values(Z, X))
+    assert_allclose(kernel.prepare(X).with_gradient(Z)[0], values(Z, X))

@@ -71,11 +71,11 @@ def test_iterated_kernels_are_the_same_where_their_maps_do_not_fit_into_memory(i
     monkeypatch.setattr("preimage._memory.LEAST_WORK", 1)  # maps of so few rows fit otherwise
     for limit in ("1GB", 1):
         with limited_memory(limit, X):
-            values, contracted = kernel.evaluator(X)(Z)
+            values, contracted = kernel.prepare(X).with_gradient(Z)
             found[limit] = [
                 kernel(X),
                 kernel(Z, X),
-                kernel.blocks(X, X)(slice(3, 9), slice(5, 20)),
+                kernel.prepare(X).tiles(X)(slice(3, 9), slice(5, 20)),
                 values,
                 contracted(W),
                 kernel.gradient(Z, X, W),

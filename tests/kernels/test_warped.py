@@ -155,8 +155,8 @@ def test_the_stable_form_survives_an_extreme_strength():
 def test_prepared_forms_agree_with_plain_calls(others):
     kernel = Warped(Gaussian(0.3), POINTS, strength=2.0)
     weights = RNG.normal(size=(len(NEW), len(others)))
-    np.testing.assert_allclose(kernel.against(others)(NEW), kernel(NEW, others), atol=1e-13)
-    values, gradient = kernel.evaluator(others)(NEW)
+    np.testing.assert_allclose(kernel.prepare(others)(NEW), kernel(NEW, others), atol=1e-13)
+    values, gradient = kernel.prepare(others).with_gradient(NEW)
     np.testing.assert_allclose(values, kernel(NEW, others), atol=1e-13)
     np.testing.assert_allclose(gradient(weights), kernel.gradient(NEW, others, weights), atol=1e-13)
     form, plain = kernel.unwarped(others), kernel.kernel(NEW, kernel.unwarped(others).points)
@@ -212,7 +212,7 @@ def test_single_precision_stays_and_comes_close():
     for there, here in (
         (kernel(single), kernel(POINTS)),
         (kernel.diagonal(single), kernel.diagonal(POINTS)),
-        (kernel.against(single)(single), kernel(POINTS)),
+        (kernel.prepare(single)(single), kernel(POINTS)),
         (kernel.diagonal_gradient(single), kernel.diagonal_gradient(POINTS)),
         (kernel.resolve(single)(single), kernel(POINTS)),
     ):
@@ -241,7 +241,7 @@ def test_array_libraries_agree(xp):
             (here.diagonal(POINTS), kernel.diagonal(X)),
             (here.gradient(NEW, POINTS, weights), kernel.gradient(Z, X, W)),
             (here.diagonal_gradient(NEW), kernel.diagonal_gradient(Z)),
-            (here(NEW, POINTS), kernel.against(X)(Z)),
+            (here(NEW, POINTS), kernel.prepare(X)(Z)),
         ):
             np.testing.assert_allclose(to_numpy(value), expected, atol=1e-11)
 

@@ -71,9 +71,9 @@ def test_accelerated_form_never_looks_at_all_pairs():
     seen = []
 
     class Counting(Precomputed):
-        def blocks(self, X, Y):
+        def _values(self, X, Y):
             seen.append(X.shape[0] * Y.shape[0])
-            return super().blocks(X, Y)
+            return super()._values(X, Y)
 
     K = Gaussian(1.0)(np.random.default_rng(0).normal(size=(500, 3)))
     RandomlyPivotedCholesky(40, block_size=20).select(Counting(K), K)

@@ -88,9 +88,9 @@ def test_looks_at_as_many_columns_as_it_says():
     seen = []
 
     class Counting(Precomputed):
-        def blocks(self, X, Y):
+        def _values(self, X, Y):
             seen.append((X.shape[0], Y.shape[0]))
-            return super().blocks(X, Y)
+            return super()._values(X, Y)
 
     K = gram(200)
     SparseGreedy(10, n_candidates=7, block_size=1).select(Counting(K), K)

@@ -10,11 +10,13 @@ from preimage.kernels import (
     Chi2,
     Cosine,
     Gaussian,
+    InnerProduct,
     Iterated,
     Linear,
     MappedInputs,
     Patches,
     Polynomial,
+    ProfileKernel,
     ScaledInputs,
     ShiftedInputs,
     Warped,
@@ -222,7 +224,9 @@ def test_oriented_features_of_a_linear_kernel_do_not_depend_on_the_offset(near, 
 
 
 def test_a_kernel_with_a_profile_of_its_own_is_not_taken_for_a_linear_one(near):
-    class Squared(Linear):
+    class Squared(ProfileKernel):
+        pairwise = InnerProduct()
+
         def profile(self, s):
             return s**2
 

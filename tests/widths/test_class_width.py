@@ -111,9 +111,8 @@ class Doubled(Kernel):
     def resolve(self, X):
         return Doubled(self.kernel.resolve(X))
 
-    def blocks(self, X, Y):
-        block = self.kernel.blocks(X, Y)
-        return lambda rows, columns: 2 * block(rows, columns)
+    def prepare(self, Y):
+        return self.kernel.prepare(Y).changed(self, lambda values: 2 * values)
 
     def diagonal(self, X):
         return 2 * self.kernel.diagonal(X)

@@ -87,7 +87,7 @@ class SubspaceEnergy(Objective):
 
     def _evaluate(self, Z: Array) -> Evaluation:
         kernel, xp = self.kernel, array_namespace(Z)
-        values, contracted = self._prepared(Z)  # (q, n)
+        values, contracted = self._prepared.with_gradient(Z)  # (q, n)
         diagonal = kernel.diagonal(Z)
         through = self._through_matrix if self._has_matrix else self._through_frame
         target, quadratic = through(values)
@@ -155,7 +155,7 @@ class SubspaceEnergy(Objective):
     @cached_property
     def _prepared(self) -> Any:
         self.kernel.require_gradient("Filling missing entries")
-        return self.kernel.evaluator(self.points)
+        return self.kernel.prepare(self.points)
 
     @cached_property
     def _basis(self) -> Array:

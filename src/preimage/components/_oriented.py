@@ -233,7 +233,7 @@ def _coordinates_in(space: Subspace, *data: Rows) -> Callable[[Rows], Array]:
     Rows that were not in memory are looked at first.
     """
     kernel, factor = space.frame.kernel, space.frame.coefficients
-    values = kernel.against(space.frame.points)
+    values = kernel.prepare(space.frame.points)
     if any(is_lazy(rows) for rows in data):
         checked = lambda rows: check_finite_block("Oriented kernel PCA", as_points(in_memory(rows)))
         return lambda rows: values(in_double(checked(rows))) @ factor

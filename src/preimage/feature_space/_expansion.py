@@ -24,7 +24,7 @@ from preimage._arrays import (
 from preimage._typing import Array
 from preimage._warnings import unwarned
 from preimage.feature_space._gram import Gram
-from preimage.kernels import FreeWidthGaussian, Kernel, ProfileKernel
+from preimage.kernels import FreeWidthGaussian, Kernel, Prepared, ProfileKernel
 
 # Points are prepared once (squared norms, a shifted copy) and kept for the next call where a call has at most so many
 # kernel values, and the copy takes at most so many bytes. Preparing takes as long as the values of a few hundred
@@ -228,9 +228,9 @@ class Expansion:
         return few and self.points.nbytes <= SMALL_COPY and is_prepared
 
     @cached_property
-    def _values(self) -> Callable[[Array], Array]:
+    def _values(self) -> Prepared:
         """Kernel values with the points, prepared once."""
-        return self.kernel.against(self.points)
+        return self.kernel.prepare(self.points)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_values"}

@@ -34,7 +34,7 @@ from preimage._rows import (
     sum_rows,
 )
 from preimage._threads import available_threads, run_parallel
-from preimage._typing import Array, Block
+from preimage._typing import Array
 from preimage._warnings import unwarned
 from preimage.feature_space._fused import fused_column_step, fused_gram, fused_held_product, fused_product
 from preimage.kernels import Kernel
@@ -155,7 +155,7 @@ class Gram:
         few = np.linspace(0, n - 1, min(n, 2 * ASYMMETRY_ROWS)).astype(int)
         left, right = take_rows(self.X, few[::2]), take_rows(self.X, few[1::2])
         if right.shape[0]:
-            there, back = self.kernel.against(right)(left), self.kernel.against(left)(right)
+            there, back = self.kernel.prepare(right)(left), self.kernel.prepare(left)(right)
             xp = array_namespace(there)
             size = max(size, float(xp.max(xp.abs(there - back.T))))
         return size * n**0.5
@@ -247,13 +247,13 @@ class Gram:
         """All entries, in panels of `step` rows that need no work space and a few calls each."""
         n, m = self.shape
         out = np.empty((n, m), self.dtype)
-        write = self.kernel.block_writer(self.X, self._right)
+        tile = self.kernel.prepare(self._right).tiles(self.X)
 
         def fill(rows: slice) -> None:
-            write(rows, slice(0, m), out[rows])
+            tile(rows, slice(0, m), out[rows])
 
         def fill_from_diagonal(rows: slice) -> None:
-            write(rows, slice(rows.start, n), out[rows, rows.start :])
+            tile(rows, slice(rows.start, n), out[rows, rows.start :])
             out[rows, rows] = _mean_with_transpose(out[rows, rows])
 
         def mirror(rows: slice) -> None:
@@ -267,19 +267,15 @@ class Gram:
             run_parallel(fill, panels)
         return out
 
-    def _tile_values(self, row_step: int, column_step: int) -> Block:
+    def _tile_values(self, row_step: int, column_step: int) -> Callable[[slice, slice], Array]:
         """f with f(rows, columns) = k(X[rows], Y[columns]), valid until the same thread calls it again."""
+        tile = self.kernel.prepare(self._right).tiles(self.X)
         if not (is_host(self.X) and is_host(self._right)):
-            return self.kernel.blocks(self.X, self._right)
-        write = self.kernel.block_writer(self.X, self._right)
-        buffer = ThreadBuffer(row_step, min(column_step, self.shape[1]), self.dtype)
-
-        def values(rows: slice, columns: slice) -> Array:
-            tile = buffer.part(rows.stop - rows.start, columns.stop - columns.start)
-            write(rows, columns, tile)
             return tile
-
-        return values
+        buffer = ThreadBuffer(row_step, min(column_step, self.shape[1]), self.dtype)
+        return lambda rows, columns: tile(
+            rows, columns, buffer.part(rows.stop - rows.start, columns.stop - columns.start)
+        )
 
     @property
     def _right(self) -> Array:
@@ -571,7 +567,7 @@ class KernelRows:
         self.rows = rows
         step = block_shape(rows, 1)[0] * (TILE if is_host(rows) else 1)
         self._tiles = cut(rows.shape[0], step)
-        self._functions = [kernel.against(rows[tile, :]) for tile in self._tiles]
+        self._functions = [kernel.prepare(rows[tile, :]) for tile in self._tiles]
 
     @property
     def dtype(self) -> Array:

@@ -23,7 +23,7 @@ from preimage._arrays import (
 from preimage._linalg import squares
 from preimage._rows import ThreadBuffer, cut, sum_rows
 from preimage._threads import available_threads
-from preimage._typing import Array, Rows, ValueWriter
+from preimage._typing import Array, Rows
 from preimage._validation import check_finite_block
 from preimage.feature_space._whitening import early_frame, frame_of, landmark_gram, longer_frame
 from preimage.kernels import Kernel
@@ -388,10 +388,10 @@ class ShiftedValues:
     """
 
     def __init__(self, kernel: Kernel, points: Array, factor: Array | None = None) -> None:
-        self._values_of, self._factor = kernel.against(points), factor
-        self._write: ValueWriter | None = None
-        if is_host(points):
-            self._write, self._size = kernel.writer_against(points), points.shape[0]
+        self._values_of, self._factor = kernel.prepare(points), factor
+        self._on_host = is_host(points)
+        if self._on_host:
+            self._size = points.shape[0]
             at_once = BLOCK if factor is None else WHITENED_ROWS
             self._values = ThreadBuffer(at_once, self._size, np.dtype(np.float64))
             self._rows = min(at_once, max(1, TILE_BYTES // (8 * self._size)))
@@ -401,27 +401,25 @@ class ShiftedValues:
 
     def __call__(self, rows: Array) -> tuple[Array, Array]:
         """Values of shape (b, m) or (b, r), and the shift of shape (m,) or (r,): the mean over the first rows."""
-        write = self._write
-        if write is None or not is_host(rows):
+        if not (self._on_host and is_host(rows)):
             found = self._values_of(rows)
             shift = array_namespace(found).mean(in_double(found[: min(SHIFT_ROWS, rows.shape[0]), :]), axis=0)
             values = found - shift  # single minus double precision is double: one pass over the values
             return (values, shift) if self._factor is None else (values @ self._factor, shift @ self._factor)
         if self._factor is None:
-            return self._shifted(write, rows, None)
+            return self._shifted(rows, None)
         coordinates, shift = self._coordinates.part(rows.shape[0], self._factor.shape[1]), None
         for part in cut(rows.shape[0], WHITENED_ROWS):
-            values, shift = self._shifted(write, rows[part, :], shift)
+            values, shift = self._shifted(rows[part, :], shift)
             np.matmul(values, self._factor, out=coordinates[part, :])
         return coordinates, shift @ self._factor
 
-    def _shifted(self, write: ValueWriter, rows: Array, shift: Array | None) -> tuple[Array, Array]:
+    def _shifted(self, rows: Array, shift: Array | None) -> tuple[Array, Array]:
         """Values minus the shift, which is the mean over the first tile where it is None, and the shift."""
         # Shifted while a tile is in the cache: a centred copy of the whole block would cost a third of its product.
         values = self._values.part(rows.shape[0], self._size)
         for part in cut(rows.shape[0], self._rows):
-            tile = self._tile.part(part.stop - part.start, self._size)
-            write(rows[part, :], tile)
+            tile = self._values_of(rows[part, :], self._tile.part(part.stop - part.start, self._size))
             shift = tile.mean(axis=0, dtype=np.float64) if shift is None else shift
             np.subtract(tile, shift, out=values[part, :])
         return values, shift

@@ -188,7 +188,7 @@ class TangentCovariance(BaseEstimator):
         if self.method == "analytic":
             one = lambda rows, part: directional_derivatives(kernel, rows, in_double(part.tangents(rows)), points)
         else:
-            values = kernel.against(points)
+            values = kernel.prepare(points)
             behind = -t if self.method == "central" else 0.0
             at = lambda rows, part, t: values(in_double(part.apply(rows, t)) if t else rows)
             one = lambda rows, part: (at(rows, part, t) - at(rows, part, behind)) / (t - behind)
@@ -225,7 +225,7 @@ def directional_derivatives(kernel: Kernel, X: Rows, directions: Rows, points: A
     X, directions = to_dense(X), to_dense(directions)
     xp = array_namespace(X)
     if isinstance(kernel, ProfileKernel) and kernel.pairwise in (InnerProduct(), SquaredDistance()):
-        outer = kernel.profile_derivative(kernel.pairwise.against(points)(X))
+        outer = kernel.profile_derivative(kernel.pairwise.prepare(points)(X))
         inner = to_dense(directions @ points.T)
         if kernel.pairwise == SquaredDistance():
             inner = 2 * (xp.sum(X * directions, axis=1)[:, None] - inner)

@@ -31,6 +31,7 @@ from preimage.kernels._pairwise import (
 )
 from preimage.kernels._patches import Patches
 from preimage.kernels._precomputed import Precomputed
+from preimage.kernels._prepared import Prepared
 from preimage.kernels._profile import ProfileKernel
 from preimage.kernels._radial import (
     AdditiveChi2,
@@ -71,6 +72,7 @@ __all__ = [
     "Patches",
     "Polynomial",
     "Precomputed",
+    "Prepared",
     "ProfileKernel",
     "RationalQuadratic",
     "ScaledInputs",

@@ -8,10 +8,11 @@ from typing import Any, Self
 import numpy as np
 
 from preimage._arrays import array_namespace, epsilon, from_numpy, take_rows, to_dense, to_numpy
-from preimage._typing import Array, Block
+from preimage._typing import Array
 from preimage._validation import StrOptions, check_parameters
 from preimage._warnings import unwarned
 from preimage.kernels._kernel import Kernel
+from preimage.kernels._prepared import Prepared
 
 # Rows on whose pairs symmetry is tried: 16² calls of a function of rows, few compared with the n² of a fit.
 SYMMETRY_ROWS = 16
@@ -108,10 +109,13 @@ class CallableKernel(Kernel):
             kernel._require_symmetric_values(X)
         return kernel
 
-    def blocks(self, X: Array, Y: Array) -> Block:
-        takes = self._found_takes(X, Y) if self.takes == "auto" else self.takes
-        evaluate = self._matrix if takes == "matrices" else self._pairs
-        return lambda rows, columns: evaluate(X[rows, :], Y[columns, :])
+    def prepare(self, Y: Array) -> Prepared:
+        def tiles(X: Array) -> Callable[[slice, slice], Array]:
+            takes = self._found_takes(X, Y) if self.takes == "auto" else self.takes
+            evaluate = self._matrix if takes == "matrices" else self._pairs
+            return lambda rows, columns: evaluate(X[rows, :], Y[columns, :])
+
+        return Prepared(self, Y, tiles)
 
     def diagonal(self, X: Array) -> Array:
         takes = self._found_takes(X, X) if self.takes == "auto" else self.takes

@@ -1,16 +1,19 @@
 """Sums, products, multiples and powers of kernels, and constants; profiles of one quantity stay profiles."""
 
+import operator
+from collections.abc import Callable
 from math import isfinite
 from numbers import Integral, Real
 
 import numpy as np
 
 from preimage._arrays import array_namespace, integer_power
-from preimage._typing import Array, Block
+from preimage._typing import Array
 from preimage._validation import Interval
 from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels._kernel import Kernel, OfOneKernel
 from preimage.kernels._pairwise import ManhattanDistance, PairwiseQuantity, SquaredDistance
+from preimage.kernels._prepared import Prepared
 from preimage.kernels._profile import ProfileKernel, power_derivatives, product_derivatives
 
 
@@ -89,6 +92,16 @@ class _Pair(Kernel):
         """The part that is not a constant, or the first of two."""
         return self.right if type(self.left) is Constant else self.left
 
+    def _prepared_pair(self, Y: Array, combine: Callable[[Array, Array], Array]) -> Prepared:
+        """Values of both parts, combined."""
+        left, right = self.left.prepare(Y), self.right.prepare(Y)
+
+        def tiles(X: Array) -> Callable[[slice, slice], Array]:
+            one, other = left.tiles(X), right.tiles(X)
+            return lambda rows, columns: combine(one(rows, columns), other(rows, columns))
+
+        return Prepared(self, Y, tiles)
+
 
 class _OfTwoTerms(_Pair):
     """A sum: what shifts one term shifts the sum."""
@@ -157,9 +170,8 @@ class _IntegerPower(OfOneKernel):
 class Sum(_OfTwoTerms):
     """k(x, y) = k₁(x, y) + k₂(x, y)."""
 
-    def blocks(self, X: Array, Y: Array) -> Block:
-        left, right = self.left.blocks(X, Y), self.right.blocks(X, Y)
-        return lambda rows, columns: left(rows, columns) + right(rows, columns)
+    def prepare(self, Y: Array) -> Prepared:
+        return self._prepared_pair(Y, operator.add)
 
     def diagonal(self, X: Array) -> Array:
         return self.left.diagonal(X) + self.right.diagonal(X)
@@ -174,9 +186,8 @@ class Sum(_OfTwoTerms):
 class Product(_Pair):
     """k(x, y) = k₁(x, y) k₂(x, y)."""
 
-    def blocks(self, X: Array, Y: Array) -> Block:
-        left, right = self.left.blocks(X, Y), self.right.blocks(X, Y)
-        return lambda rows, columns: left(rows, columns) * right(rows, columns)
+    def prepare(self, Y: Array) -> Prepared:
+        return self._prepared_pair(Y, operator.mul)
 
     def diagonal(self, X: Array) -> Array:
         return self.left.diagonal(X) * self.right.diagonal(X)
@@ -193,9 +204,8 @@ class Product(_Pair):
 class Scaled(_Multiple):
     """k(x, y) = a·k₁(x, y)."""
 
-    def blocks(self, X: Array, Y: Array) -> Block:
-        block = self.kernel.blocks(X, Y)
-        return lambda rows, columns: self.factor * block(rows, columns)
+    def prepare(self, Y: Array) -> Prepared:
+        return self.kernel.prepare(Y).changed(self, lambda values: self.factor * values)
 
     def diagonal(self, X: Array) -> Array:
         return self.factor * self.kernel.diagonal(X)
@@ -210,9 +220,8 @@ class Scaled(_Multiple):
 class Power(_IntegerPower):
     """k(x, y) = k₁(x, y)^d."""
 
-    def blocks(self, X: Array, Y: Array) -> Block:
-        block = self.kernel.blocks(X, Y)
-        return lambda rows, columns: integer_power(block(rows, columns), self.exponent)
+    def prepare(self, Y: Array) -> Prepared:
+        return self.kernel.prepare(Y).changed(self, lambda values: integer_power(values, self.exponent))
 
     def diagonal(self, X: Array) -> Array:
         return integer_power(self.kernel.diagonal(X), self.exponent)

@@ -6,13 +6,14 @@ from numbers import Integral, Real
 from typing import Any
 
 from preimage._arrays import array_namespace, concat_columns, device_kwargs, to_dense
-from preimage._typing import Array, Block, Evaluator, Values
+from preimage._typing import Array
 from preimage._validation import Interval
 from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels._bandwidth import LARGEST_GAMMA
 from preimage.kernels._combinations import Scaled, ScaledProfile, multiply
 from preimage.kernels._kernel import Kernel
 from preimage.kernels._pairwise import SquaredDistance
+from preimage.kernels._prepared import Prepared, written
 from preimage.kernels._radial import Gaussian
 from preimage.kernels._transformed import MappedInputs, ScaledInputs, ShiftedInputs
 
@@ -91,39 +92,11 @@ class FreeWidthGaussian(Kernel):
             relative = xp.ones(points.shape[0], dtype=inputs.dtype, **device_kwargs(inputs))
         return self.gamma * relative
 
-    def blocks(self, X: Array, Y: Array) -> Block:
-        left, of_left = self._split(X)
-        right, of_right = (left, of_left) if Y is X else self._split(Y)
-        squared = DISTANCE.blocks(left, right)
-        part = lambda relative, chosen: None if relative is None else relative[chosen]
-        return lambda rows, columns: self._pairs(part(of_left, rows), part(of_right, columns)).values(
-            squared(rows, columns)
-        )
-
-    def against(self, X: Array) -> Values:
-        inputs, of_points = self._split(X)
-        squared = DISTANCE.against(inputs)
-
-        def values(Z: Array) -> Array:
-            rows, of_rows = self._split(Z)
-            return self._pairs(of_rows, of_points).values(squared(rows))
-
-        return values
-
-    def evaluator(self, X: Array) -> Evaluator:
-        inputs, of_points = self._split(X)
-        squared = DISTANCE.against(inputs)
-
-        def evaluate(Z: Array) -> tuple[Array, Callable[[Array], Array]]:
-            rows, of_rows = self._split(Z)
-            s, pairs = squared(rows), self._pairs(of_rows, of_points)
-            values = pairs.values(s)
-            return values, lambda weights: self._contracted(Z, rows, inputs, pairs, s, weights * values)
-
-        return evaluate
+    def prepare(self, Y: Array) -> Prepared:
+        return _PreparedWidths(self, Y)
 
     def gradient(self, Z: Array, X: Array, weights: Array) -> Array:
-        return self.evaluator(X)(Z)[1](weights)
+        return self.prepare(X).with_gradient(Z)[1](weights)
 
     def diagonal(self, X: Array) -> Array:
         inputs, relative = self._split(X)
@@ -188,6 +161,32 @@ class FreeWidthGaussian(Kernel):
         # acosh(e^y) = y + log 2 for large y, where the exponential would overflow.
         largest = acosh(exp(longest)) if longest < 20 else longest + log(2)
         return max(-largest, NARROWEST), min(largest, WIDEST)
+
+
+class _PreparedWidths(Prepared):
+    """Points and their relative widths."""
+
+    def __init__(self, kernel: FreeWidthGaussian, points: Array) -> None:
+        self.kernel, self.points = kernel, points
+        self.inputs, self.relative = kernel._split(points)
+        self.squared = DISTANCE.prepare(self.inputs)
+
+    def tiles(self, X: Array) -> Callable[..., Array]:
+        inputs, of_rows = (self.inputs, self.relative) if X is self.points else self.kernel._split(X)
+        squared = self.squared.tiles(inputs)
+        some = lambda relative, chosen: None if relative is None else relative[chosen]
+
+        def tile(rows: slice, columns: slice, out: Array | None = None) -> Array:
+            pairs = self.kernel._pairs(some(of_rows, rows), some(self.relative, columns))
+            return written(pairs.values(squared(rows, columns)), out)
+
+        return tile
+
+    def with_gradient(self, Z: Array) -> tuple[Array, Callable[[Array], Array]]:
+        rows, of_rows = self.kernel._split(Z)
+        s, pairs = self.squared(rows), self.kernel._pairs(of_rows, self.relative)
+        values = pairs.values(s)
+        return values, lambda weights: self.kernel._contracted(Z, rows, self.inputs, pairs, s, weights * values)
 
 
 class _Pairs:

@@ -12,12 +12,12 @@ from sklearn.base import BaseEstimator
 
 from preimage._arrays import as_points, floating_type, is_host, is_sparse, own_copy, to_numpy
 from preimage._scale import PARAMETERS, compared_inputs
-from preimage._typing import Array, Block, BlockWriter, Evaluator, Rows, Values, ValueWriter
+from preimage._typing import Array, Rows
 from preimage._validation import check_parameters, parameters
 from preimage._warnings import unwarned
 from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels._bandwidth import resolve_gamma
-from preimage.kernels._shortcuts import drop_outdated
+from preimage.kernels._prepared import Prepared
 
 
 class DataParameter(ABC):
@@ -93,7 +93,6 @@ class KeptRows(DataParameter):
         return own_copy(X, X) if is_host(X) else X
 
 
-EVERYTHING = slice(None)
 # Characters of a kernel in messages, the rest is left out in the middle: as many as scikit-learn shows of an estimator.
 LONGEST_TEXT = 700
 
@@ -166,22 +165,15 @@ class Kernel(BaseEstimator, ABC):
     #: its width (`FreeWidthGaussian`). Rows without them are inputs.
     own_columns: Any = 0
 
-    #: Whether `block_writer` needs no memory of the size of a block.
+    #: Whether values can be written to an array that exists without memory of that size.
     writes_in_place: Any = False
 
     #: Whether k(x, y) = x·By + b for a matrix B and a number b.
     is_bilinear: Any = False
 
-    def __init_subclass__(cls, **options: Any) -> None:
-        """Drop what a parent class prepares for its own values and gradients where a class has others."""
-        super().__init_subclass__(**options)
-        drop_outdated(cls, Kernel, ("against",), "blocks")
-        drop_outdated(cls, Kernel, ("block_writer", "writer_against"), "blocks", "against")
-        drop_outdated(cls, Kernel, ("evaluator",), "blocks", "against", "gradient")
-
     @abstractmethod
-    def blocks(self, X: Array, Y: Array) -> Block:
-        """Prepare k for many blocks: returns f with f(rows, columns) = k(X[rows], Y[columns]) for slices."""
+    def prepare(self, Y: Array) -> Prepared:
+        """k(·, y) for the rows of Y, for many evaluations; all values of the kernel come from here."""
 
     @abstractmethod
     def diagonal(self, X: Array) -> Array:
@@ -194,36 +186,6 @@ class Kernel(BaseEstimator, ABC):
     @abstractmethod
     def diagonal_gradient(self, Z: Array) -> Array:
         """Gradient of z ↦ k(z, z) for every row of Z."""
-
-    def block_writer(self, X: Array, Y: Array) -> BlockWriter:
-        """Prepare k for many blocks: returns f with f(rows, columns, out), which writes k(X[rows], Y[columns]) to out.
-
-        For kernels that need no memory of their own for that; others copy what `blocks` gives.
-        """
-        block = self.blocks(X, Y)
-
-        def write(rows: slice, columns: slice, out: Array) -> None:
-            out[...] = block(rows, columns)
-
-        return write
-
-    def against(self, X: Array) -> Values:
-        """Prepare X for many Z: f with f(Z) = k(Z, X)."""
-        return lambda Z: self.blocks(Z, X)(EVERYTHING, EVERYTHING)
-
-    def writer_against(self, X: Array) -> ValueWriter:
-        """Prepare X for many Z: f with f(Z, out), which writes k(Z, X) to out."""
-        values = self.against(X)
-
-        def write(Z: Array, out: Array) -> None:
-            out[...] = values(Z)
-
-        return write
-
-    def evaluator(self, X: Array) -> Evaluator:
-        """Prepare X for many Z: f with f(Z) = k(Z, X) and the function of weights that `gradient(Z, X, ·)` is."""
-        values = self.against(X)
-        return lambda Z: (values(Z), lambda weights: self.gradient(Z, X, weights))
 
     def __call__(self, X: Rows, Y: Rows | None = None) -> Array:
         """The matrix of values k(xᵢ, yⱼ), shape (n, m); Y is X when left out."""
@@ -238,7 +200,7 @@ class Kernel(BaseEstimator, ABC):
         if not self.own_columns:  # widths of points may be of any size
             X, Y = compared_inputs(self, X, Y)
         with unwarned():
-            return self.blocks(X, Y)(EVERYTHING, EVERYTHING)
+            return self.prepare(Y)(X)
 
     def require_columns(self, X: Array, Y: Array) -> None:
         """Refuse rows that cannot be compared: of other than two dimensions, or of different numbers of columns."""

@@ -21,8 +21,8 @@ from preimage._arrays import (
     to_dense,
     to_numpy,
 )
-from preimage._typing import Array, Block, BlockWriter, Values, ValueWriter
-from preimage.kernels._shortcuts import drop_outdated
+from preimage._typing import Array
+from preimage.kernels._prepared import Prepared, fits, written
 
 # Rows from which the origin of distances is found. Any point among the data serves: the median of five hundred is one,
 # and sorting more would cost as much as the distances of a small block.
@@ -52,43 +52,18 @@ class PairwiseQuantity(ABC):
     >>> from preimage.kernels import PairwiseQuantity, SquaredDistance
     >>> isinstance(SquaredDistance(), PairwiseQuantity)
     True
-    >>> distances_to_zero = SquaredDistance().against(np.array([[0.0, 0.0]]))
+    >>> distances_to_zero = SquaredDistance().prepare(np.array([[0.0, 0.0]]))
     >>> distances_to_zero(np.array([[3.0, 4.0], [1.0, 1.0]]))
     array([[25.],
            [ 2.]])
     """
 
-    def __init_subclass__(cls, **options: Any) -> None:
-        """Drop what a parent class prepares for its own values where a class has others."""
-        super().__init_subclass__(**options)
-        drop_outdated(cls, PairwiseQuantity, ("against",), "blocks")
-        drop_outdated(cls, PairwiseQuantity, ("block_writer", "writer_against"), "blocks", "against")
+    #: Whether values can be written to an array that exists without memory of that size.
+    writes_in_place = False
 
     @abstractmethod
-    def blocks(self, X: Array, Y: Array) -> Block:
-        """f with f(rows, columns) = s(X[rows], Y[columns]), a fresh array for slices of rows and columns."""
-
-    def block_writer(self, X: Array, Y: Array) -> BlockWriter:
-        """f with f(rows, columns, out), which writes s(X[rows], Y[columns]) to `out`."""
-        block = self.blocks(X, Y)
-
-        def write(rows: slice, columns: slice, out: Array) -> None:
-            out[...] = block(rows, columns)
-
-        return write
-
-    def against(self, Y: Array) -> Values:
-        """f with f(Z) = s(Z, Y), for many Z against the same points."""
-        return lambda Z: self.blocks(Z, Y)(slice(None), slice(None))
-
-    def writer_against(self, Y: Array) -> ValueWriter:
-        """f with f(Z, out), which writes s(Z, Y) to `out`, for many Z against the same points."""
-        values = self.against(Y)
-
-        def write(Z: Array, out: Array) -> None:
-            out[...] = values(Z)
-
-        return write
+    def prepare(self, Y: Array) -> Prepared:
+        """s(·, y) for the rows of Y, for many evaluations, each of which gives a fresh array."""
 
     @abstractmethod
     def gradient(self, Z: Array, X: Array, weights: Array) -> Array:
@@ -123,22 +98,15 @@ class InnerProduct(PairwiseQuantity):
     --------
     >>> import numpy as np
     >>> from preimage.kernels import InnerProduct
-    >>> InnerProduct().against(np.array([[1.0, 2.0]]))(np.array([[3.0, 4.0], [0.0, 1.0]]))
+    >>> InnerProduct().prepare(np.array([[1.0, 2.0]]))(np.array([[3.0, 4.0], [0.0, 1.0]]))
     array([[11.],
            [ 2.]])
     """
 
-    def blocks(self, X: Array, Y: Array) -> Block:
-        return lambda rows, columns: inner_products(X[rows, :], Y[columns, :])
+    writes_in_place = True
 
-    def block_writer(self, X: Array, Y: Array) -> BlockWriter:
-        if not (isinstance(X, np.ndarray) and isinstance(Y, np.ndarray)):
-            return super().block_writer(X, Y)
-
-        def write(rows: slice, columns: slice, out: Array) -> None:
-            np.matmul(X[rows, :], Y[columns, :].T, out=out)
-
-        return write
+    def prepare(self, Y: Array) -> Prepared:
+        return _PreparedProducts(self, Y)
 
     def diagonal(self, X: Array) -> Array:
         return squared_row_norms(X)
@@ -167,56 +135,15 @@ class SquaredDistance(PairwiseQuantity):
     --------
     >>> import numpy as np
     >>> from preimage.kernels import SquaredDistance
-    >>> SquaredDistance().against(np.array([[0.0, 0.0]]))(np.array([[3.0, 4.0], [1.0, 1.0]]))
+    >>> SquaredDistance().prepare(np.array([[0.0, 0.0]]))(np.array([[3.0, 4.0], [1.0, 1.0]]))
     array([[25.],
            [ 2.]])
     """
 
-    def blocks(self, X: Array, Y: Array) -> Block:
-        distances = _sparse_distances(Y)(X) if is_sparse(X) or is_sparse(Y) else _lifted_distances(X, Y)
-        if X is not Y:
-            return distances
-        return lambda rows, columns: _without_diagonal(distances(rows, columns), rows, columns, X.shape[0])
+    writes_in_place = True
 
-    def block_writer(self, X: Array, Y: Array) -> BlockWriter:
-        if not (isinstance(X, np.ndarray) and isinstance(Y, np.ndarray)):
-            return super().block_writer(X, Y)
-        lifted = _Lifted(Y)
-        left, right = lifted.left(X), lifted.right
-        floor = _rounding(left.shape[1], left.dtype) * left[:, -2:-1]
-
-        def write(rows: slice, columns: slice, out: Array) -> None:
-            if out.dtype != left.dtype:
-                out[...] = lifted.distances(left[rows, :], right[:, columns])
-            else:
-                np.matmul(left[rows, :], right[:, columns], out=out)
-                if X is Y:  # most blocks have no other small entries
-                    _set_diagonal(out, rows, columns, X.shape[0], np.inf)
-                _settle(out, floor[rows])
-            if X is Y:
-                _set_diagonal(out, rows, columns, X.shape[0], 0.0)
-
-        return write
-
-    def against(self, Y: Array) -> Values:
-        if is_sparse(Y):
-            general, distances = super().against(Y), _sparse_distances(Y)
-            return lambda Z: general(Z) if Z is Y else distances(Z)(slice(None), slice(None))
-        lifted, of_sparse = _Lifted(Y), super().against(Y)
-        return lambda Z: of_sparse(Z) if is_sparse(Z) else lifted.distances(lifted.left(Z), lifted.right)
-
-    def writer_against(self, Y: Array) -> ValueWriter:
-        if not isinstance(Y, np.ndarray):
-            return super().writer_against(Y)
-        lifted = _Lifted(Y)
-
-        def write(Z: Array, out: Array) -> None:
-            if isinstance(Z, np.ndarray):
-                lifted.write(Z, out)
-            else:
-                out[...] = self.blocks(Z, Y)(slice(None), slice(None))
-
-        return write
+    def prepare(self, Y: Array) -> Prepared:
+        return _PreparedDistances(self, Y)
 
     def gradient(self, Z: Array, X: Array, weights: Array) -> Array:
         _require_columns(Z, X)
@@ -237,13 +164,13 @@ class ManhattanDistance(PairwiseQuantity):
     --------
     >>> import numpy as np
     >>> from preimage.kernels import ManhattanDistance
-    >>> ManhattanDistance().against(np.array([[0.0, 0.0]]))(np.array([[3.0, 4.0], [1.0, -1.0]]))
+    >>> ManhattanDistance().prepare(np.array([[0.0, 0.0]]))(np.array([[3.0, 4.0], [1.0, -1.0]]))
     array([[7.],
            [2.]])
     """
 
-    def blocks(self, X: Array, Y: Array) -> Block:
-        return lambda rows, columns: _manhattan(X[rows, :], Y[columns, :])
+    def prepare(self, Y: Array) -> Prepared:
+        return Prepared.of_function(self, Y, _manhattan)
 
     def gradient(self, Z: Array, X: Array, weights: Array) -> Array:
         _require_columns(Z, X)
@@ -268,26 +195,21 @@ class ChiSquaredDistance(PairwiseQuantity):
     --------
     >>> import numpy as np
     >>> from preimage.kernels import ChiSquaredDistance
-    >>> distances = ChiSquaredDistance().against(np.array([[1.0, 0.0, 0.0]]))
+    >>> distances = ChiSquaredDistance().prepare(np.array([[1.0, 0.0, 0.0]]))
     >>> distances(np.array([[0.0, 1.0, 0.0], [3.0, 0.0, 0.0]]))
     array([[2.],
            [1.]])
     """
 
-    def blocks(self, X: Array, Y: Array) -> Block:
-        _require_non_negative(X)
-        if Y is not X:
-            _require_non_negative(Y)
-        return lambda rows, columns: _chi_squared(X[rows, :], Y[columns, :])
-
-    def against(self, Y: Array) -> Values:
+    def prepare(self, Y: Array) -> Prepared:
         _require_non_negative(Y)
 
-        def distances(Z: Array) -> Array:
-            _require_non_negative(Z)
-            return _chi_squared(Z, Y)
+        def tiles(X: Array) -> Callable[[slice, slice], Array]:
+            if X is not Y:
+                _require_non_negative(X)
+            return lambda rows, columns: _chi_squared(X[rows, :], Y[columns, :])
 
-        return distances
+        return Prepared(self, Y, tiles)
 
     def gradient(self, Z: Array, X: Array, weights: Array) -> Array:
         _require_columns(Z, X)
@@ -301,6 +223,35 @@ class ChiSquaredDistance(PairwiseQuantity):
             ratio = 2 * X[None, :, f] / xp.where(total > 0, total, xp.ones_like(total))
             columns.append(xp.sum(weights * xp.where(total > 0, 1 - ratio * ratio, xp.zeros_like(total)), axis=1))
         return xp.stack(columns, axis=1)
+
+
+class _PreparedProducts(Prepared):
+    def __init__(self, quantity: InnerProduct, points: Array) -> None:
+        self.kernel, self.points = quantity, points
+
+    def tiles(self, X: Array) -> Callable[..., Array]:
+        Y = self.points
+
+        def tile(rows: slice, columns: slice, out: Array | None = None) -> Array:
+            left, right = X[rows, :], Y[columns, :]
+            if fits(out, left, right):
+                return np.matmul(left, right.T, out=out)
+            return written(inner_products(left, right), out)
+
+        return tile
+
+
+class _PreparedDistances(Prepared):
+    """Points prepared for distances from dense or from sparse rows."""
+
+    def __init__(self, quantity: SquaredDistance, points: Array) -> None:
+        self.kernel, self.points = quantity, points
+        self.form = _SparsePoints(points) if is_sparse(points) else _Lifted(points)
+
+    def tiles(self, X: Array) -> Callable[..., Array]:
+        mixed = is_sparse(X) and not is_sparse(self.points)
+        form = _SparsePoints(self.points) if mixed else self.form
+        return form.tiles(X, X is self.points)
 
 
 class _Lifted:
@@ -332,22 +283,42 @@ class _Lifted:
         centered = wide(X) - wide(self.shift)
         return xp.concat([-2 * centered, squared_row_norms(centered)[:, None], _ones(centered)], axis=1)
 
-    def distances(self, left: Array, right: Array) -> Array:
-        """Squared distances of rows from what was prepared of them."""
-        s = _settle(left @ right, self._floor(left))
-        return array_namespace(s).astype(s, self.dtype) if self.widened else s
-
-    def write(self, X: np.ndarray, out: np.ndarray) -> None:
-        """Squared distances to all prepared points, into an array that exists."""
+    def tiles(self, X: Array, are_points: bool) -> Callable[..., Array]:
+        """Distances of parts of X from parts of the points, which may be X itself."""
         left = self.left(X)
-        if out.dtype == left.dtype:
-            np.matmul(left, self.right, out=out)
-            _settle(out, self._floor(left))
-        else:
-            out[...] = self.distances(left, self.right)
+        floor = _rounding(left.shape[1], left.dtype) * left[:, -2:-1]
 
-    def _floor(self, left: Array) -> Array:
-        return _rounding(left.shape[1], left.dtype) * left[:, -2:-1]
+        def tile(rows: slice, columns: slice, out: Array | None = None) -> Array:
+            some, right = left[rows, :], self.right[:, columns]
+            settle = lambda s: _settled(s, floor[rows, :], (rows, columns) if are_points else None, X.shape[0])
+            if fits(out, some, right):
+                return settle(np.matmul(some, right, out=out))
+            s = settle(some @ right)
+            return written(array_namespace(s).astype(s, self.dtype) if self.widened else s, out)
+
+        return tile
+
+
+class _SparsePoints:
+    """Points for distances of which one side is sparse: no shift, which would fill the zeros; float64 instead."""
+
+    def __init__(self, Y: Array) -> None:
+        self.Y = Y.astype(np.float64)
+        self.norms = squared_row_norms(self.Y)
+
+    def tiles(self, X: Array, are_points: bool) -> Callable[..., Array]:
+        dtype, X = X.dtype, X.astype(np.float64)
+        norms = squared_row_norms(X)
+
+        def tile(rows: slice, columns: slice, out: Array | None = None) -> Array:
+            s = -2 * inner_products(X[rows, :], self.Y[columns, :])
+            s += norms[rows, None]
+            s += self.norms[None, columns]
+            floor = _rounding(X.shape[1], X.dtype) * norms[rows, None]
+            s = _settled(s, floor, (rows, columns) if are_points else None, X.shape[0])
+            return written(s.astype(dtype, copy=False), out)
+
+        return tile
 
 
 def distance_origin(Y: Array) -> Array | None:
@@ -396,12 +367,6 @@ def _rounding_shows(sample: Array, norms: Array) -> bool:
     return error > LARGEST_ERROR * float(np.percentile(positive, SHORT_PERCENTILE))
 
 
-def _lifted_distances(X: Array, Y: Array) -> Block:
-    lifted = _Lifted(Y)
-    left, right = lifted.left(X), lifted.right
-    return lambda rows, columns: lifted.distances(left[rows, :], right[:, columns])
-
-
 def _rounding(n_columns: int, dtype: Any) -> float:
     """Error of a squared distance relative to the squared norm: that of a sum of `n_columns` products.
 
@@ -409,6 +374,15 @@ def _rounding(n_columns: int, dtype: Any) -> float:
     factor 2 the sums of both norms.
     """
     return 2 * (4 + n_columns**0.5) * epsilon(dtype)
+
+
+def _settled(fresh: Array, floor: Array, tile: tuple[slice, slice] | None, n: int) -> Array:
+    """Zero for entries up to `floor`, and for pairs of a point with itself in a `tile` of all pairs of n points."""
+    if tile is None:
+        return _settle(fresh, floor)
+    if isinstance(fresh, np.ndarray):  # most blocks have no other small entries
+        _set_diagonal(fresh, *tile, n, np.inf)
+    return _without_diagonal(_settle(fresh, floor), *tile, n)
 
 
 def _settle(fresh: Array, floor: Array) -> Array:
@@ -426,28 +400,6 @@ def _settle(fresh: Array, floor: Array) -> Array:
 
 def _ones(points: Array) -> Array:
     return array_namespace(points).ones((points.shape[0], 1), dtype=points.dtype, **device_kwargs(points))
-
-
-def _sparse_distances(Y: Array) -> Callable[[Array], Block]:
-    """f with f(X) the blocks of distances between rows of X and Y, one sparse; what only Y needs is done once."""
-    # No shift, which would fill the zeros; float64 throughout instead.
-    Y = Y.astype(np.float64)
-    right = squared_row_norms(Y)
-
-    def of(X: Array) -> Block:
-        dtype, X = X.dtype, X.astype(np.float64)
-        left = squared_row_norms(X)
-
-        def distances(rows: slice, columns: slice) -> Array:
-            s = -2 * inner_products(X[rows, :], Y[columns, :])
-            s += left[rows, None]
-            s += right[None, columns]
-            floor = _rounding(X.shape[1], X.dtype) * left[rows, None]
-            return _settle(s, floor).astype(dtype, copy=False)
-
-        return distances
-
-    return of
 
 
 def _without_diagonal(s: Array, rows: slice, columns: slice, n: int) -> Array:

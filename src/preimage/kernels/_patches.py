@@ -1,6 +1,6 @@
 """Kernels that know neighbourhoods in images."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from numbers import Integral, Real
 from typing import Any
@@ -9,9 +9,10 @@ import numpy as np
 from scipy.ndimage import gaussian_filter
 
 from preimage._arrays import array_namespace, from_numpy, integer_power
-from preimage._typing import Array, Block
+from preimage._typing import Array
 from preimage._validation import Interval
 from preimage.kernels._kernel import Kernel
+from preimage.kernels._prepared import Prepared
 
 
 class Patches(Kernel):
@@ -82,14 +83,16 @@ class Patches(Kernel):
         self.window_width = window_width
         self.smoothing = smoothing
 
-    def blocks(self, X: Array, Y: Array) -> Block:
-        left = self._regions(X)
-        right = left if Y is X else self._regions(Y)
+    def prepare(self, Y: Array) -> Prepared:
+        right = self._regions(Y)
 
-        def block(rows: slice, columns: slice) -> Array:
-            return integer_power(_sum_of_powers(left, right, rows, columns, self.degree), self.outer_degree)
+        def tiles(X: Array) -> Callable[[slice, slice], Array]:
+            left = right if X is Y else self._regions(X)
+            return lambda rows, columns: integer_power(
+                _sum_of_powers(left, right, rows, columns, self.degree), self.outer_degree
+            )
 
-        return block
+        return Prepared(self, Y, tiles)
 
     def diagonal(self, X: Array) -> Array:
         xp = array_namespace(X)

@@ -1,14 +1,16 @@
 """Kernels that are known through a matrix of values."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from preimage._arrays import array_namespace, floating_type, from_numpy, is_sparse, to_dense
-from preimage._typing import Array, Block
+from preimage._typing import Array
 from preimage._validation import check_parameters
 from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels._kernel import Kernel
+from preimage.kernels._prepared import Prepared
 
 
 class Precomputed(Kernel):
@@ -70,17 +72,23 @@ class Precomputed(Kernel):
     def value_type(self, X: Array) -> Any:
         return floating_type(X if self.gram is None else self.gram)
 
-    def blocks(self, X: Array, Y: Array) -> Block:
+    def prepare(self, Y: Array) -> Prepared:
+        def tiles(X: Array) -> Callable[[slice, slice], Array]:
+            values = self._values(X, Y)
+            return lambda rows, columns: values[rows, columns]
+
+        return Prepared(self, Y, tiles)
+
+    def _values(self, X: Array, Y: Array) -> Array:
         if not _are_numbers(Y):
             if X is Y:  # all pairs of training points
-                return lambda rows, columns: X[rows, columns]
+                return X
             raise UnsupportedKernelError(
                 "A precomputed kernel has no values between two sets of new points; one side must be training points."
             )
         values = self._gram_rows(X) if _are_numbers(X) else to_dense(X)
         n = values.shape[1] if self.gram is None else self.gram.shape[0]
-        values = array_namespace(values).take(values, Y[:, 0], axis=1) if not _covers_all(Y, n) else values
-        return lambda rows, columns: values[rows, columns]
+        return values if _covers_all(Y, n) else array_namespace(values).take(values, Y[:, 0], axis=1)
 
     def diagonal(self, X: Array) -> Array:
         if not _are_numbers(X):

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from preimage._arrays import array_namespace, integer_power
-from preimage._typing import Array, Block, BlockWriter, Evaluator, Values, ValueWriter
+from preimage._typing import Array
 from preimage._warnings import unwarned
 from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels._inversion import invert_monotone
-from preimage.kernels._kernel import EVERYTHING, Kernel
+from preimage.kernels._kernel import Kernel
 from preimage.kernels._pairwise import PairwiseQuantity, SquaredDistance
-from preimage.kernels._shortcuts import drop_outdated, is_outdated
+from preimage.kernels._prepared import Prepared
 
 
 class ProfileKernel(Kernel):
@@ -49,16 +49,14 @@ class ProfileKernel(Kernel):
     pairwise: PairwiseQuantity
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Drop what a parent class knows about its profile where a class has another profile."""
+        """Refuse another profile for a kernel that has one: its derivatives and inverse would be those of the first."""
         super().__init_subclass__(**options)
-        shortcuts = "apply_profile", "profile_with_derivative", "profile_derivatives"
-        drop_outdated(cls, ProfileKernel, (*shortcuts, "inverse_profile", "has_inverse_profile"), "profile")
-        if is_outdated(cls, "is_bilinear", "profile") and issubclass(_definer(cls, "is_bilinear"), ProfileKernel):
-            cls.is_bilinear = False
-        if is_outdated(cls, "profile_derivative", "profile"):
-            setattr(cls, "profile_derivative", _unknown_derivative)  # noqa: B010  a method of the class, not a value
-            if is_outdated(cls, "has_gradient", "profile"):
-                cls.has_gradient = False
+        known = [each.__name__ for each in cls.__mro__ if "profile" in vars(each) and each is not ProfileKernel]
+        if len(known) > 1:
+            raise TypeError(
+                f"{cls.__name__} has the profile of {known[0]}, but would inherit derivatives of that of {known[1]}. "
+                "Derive it from ProfileKernel alone, with `pairwise`, `profile` and `profile_derivative`."
+            )
 
     @abstractmethod
     def profile(self, s: Array) -> Array:
@@ -117,71 +115,49 @@ class ProfileKernel(Kernel):
         """Whether k is a function of the squared Euclidean distance."""
         return self.pairwise == SquaredDistance()
 
-    def blocks(self, X: Array, Y: Array) -> Block:
-        quantity = self.pairwise.blocks(X, Y)
-        return lambda rows, columns: self.profile(quantity(rows, columns))
+    def prepare(self, Y: Array) -> Prepared:
+        return _PreparedProfile(self, Y)
 
     @property
     def writes_in_place(self) -> bool:
-        """Whether `block_writer` needs no memory of the size of a block: neither the quantity nor the profile does."""
-        if type(self).block_writer is Kernel.block_writer:
-            return False
+        """Whether values need no memory of their own: neither the quantity nor the profile does."""
         own_profile = type(self).apply_profile is not ProfileKernel.apply_profile
-        return own_profile and type(self.pairwise).block_writer is not PairwiseQuantity.block_writer
-
-    def block_writer(self, X: Array, Y: Array) -> BlockWriter:
-        write_quantity = self.pairwise.block_writer(X, Y)
-
-        def write(rows: slice, columns: slice, out: Array) -> None:
-            write_quantity(rows, columns, out)
-            self.apply_profile(out)
-
-        return write
+        return own_profile and self.pairwise.writes_in_place
 
     def diagonal(self, X: Array) -> Array:
         return self.profile(self.pairwise.diagonal(X))
 
     def gradient(self, Z: Array, X: Array, weights: Array) -> Array:
         self.require_columns(Z, X)
-        s = self.pairwise.blocks(Z, X)(EVERYTHING, EVERYTHING)
-        return self.pairwise.gradient(Z, X, weights * self.profile_derivative(s))
-
-    def against(self, X: Array) -> Values:
-        quantity = self.pairwise.against(X)
-        return lambda Z: self.profile(quantity(Z))
-
-    def writer_against(self, X: Array) -> ValueWriter:
-        write_quantity = self.pairwise.writer_against(X)
-
-        def write(Z: Array, out: Array) -> None:
-            write_quantity(Z, out)
-            self.apply_profile(out)
-
-        return write
-
-    def evaluator(self, X: Array) -> Evaluator:
-        quantity = self.pairwise.against(X)
-
-        def evaluate(Z: Array) -> tuple[Array, Callable[[Array], Array]]:
-            values, derivatives = self.profile_with_derivative(quantity(Z))
-            return values, lambda weights: self.pairwise.gradient(Z, X, weights * derivatives)
-
-        return evaluate
+        return self.pairwise.gradient(Z, X, weights * self.profile_derivative(self.pairwise.prepare(X)(Z)))
 
     def diagonal_gradient(self, Z: Array) -> Array:
         derivative = self.profile_derivative(self.pairwise.diagonal(Z))
         return derivative[:, None] * self.pairwise.diagonal_gradient(Z)
 
 
-def _definer(cls: type, name: str) -> type:
-    """The class that gives `cls` the attribute `name`."""
-    return next(each for each in cls.__mro__ if name in vars(each))
+class _PreparedProfile(Prepared):
+    """The quantity prepared, and the profile of it."""
 
+    def __init__(self, kernel: ProfileKernel, points: Array) -> None:
+        self.kernel, self.points = kernel, points
+        self.quantity = kernel.pairwise.prepare(points)
 
-def _unknown_derivative(kernel: ProfileKernel, s: Array) -> Array:
-    raise UnsupportedKernelError(
-        f"{type(kernel).__name__} has a profile of its own, but no derivative of it. Implement `profile_derivative(s)`."
-    )
+    def tiles(self, X: Array) -> Callable[..., Array]:
+        quantity = self.quantity.tiles(X)
+
+        def tile(rows: slice, columns: slice, out: Array | None = None) -> Array:
+            s = quantity(rows, columns, out)
+            if out is None:
+                return self.kernel.profile(s)
+            self.kernel.apply_profile(s)
+            return s
+
+        return tile
+
+    def with_gradient(self, Z: Array) -> tuple[Array, Callable[[Array], Array]]:
+        values, derivatives = self.kernel.profile_with_derivative(self.quantity(Z))
+        return values, lambda weights: self.kernel.pairwise.gradient(Z, self.points, weights * derivatives)
 
 
 def affine_power_derivatives(base: Array, factor: float, exponent: float, order: int) -> list[Array]:

@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
 
@@ -17,9 +18,10 @@ from preimage._arrays import (
 )
 from preimage._memory import work_memory
 from preimage._rows import cut, map_rows
-from preimage._typing import Array, Block, Evaluator, Rows
+from preimage._typing import Array, Rows
 from preimage.kernels._dot_product import Linear
 from preimage.kernels._kernel import KeptRows, Kernel, OfOneKernel
+from preimage.kernels._prepared import Prepared, written
 
 # Reference points, or rows, whose kernel values are summed at a time where all of them would not fit into memory: 2 MiB
 # for a block of rows. With ten times as many a block leaves the caches; with fewer, calls cost more than sums.
@@ -31,9 +33,10 @@ class _TransformedInputs(OfOneKernel):
 
     is_bound_to_columns = True
 
-    def blocks(self, X: Array, Y: Array) -> Block:
-        left = self.mapped(X)
-        return self.kernel.blocks(left, left if Y is X else self.mapped(Y))
+    def prepare(self, Y: Array) -> Prepared:
+        mapped = self.mapped(Y)
+        prepared = self.kernel.prepare(mapped)
+        return Prepared(self, Y, lambda X: prepared.tiles(mapped if X is Y else self.mapped(X)))
 
     def diagonal(self, X: Array) -> Array:
         return self.kernel.diagonal(self.mapped(X))
@@ -260,10 +263,14 @@ class Normalized(OfOneKernel):
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
 
-    def blocks(self, X: Array, Y: Array) -> Block:
-        block = self.kernel.blocks(X, Y)
-        left, right = self._inverse_lengths(X), self._inverse_lengths(Y)
-        return lambda rows, columns: block(rows, columns) * left[rows, None] * right[None, columns]
+    def prepare(self, Y: Array) -> Prepared:
+        prepared, right = self.kernel.prepare(Y), self._inverse_lengths(Y)
+
+        def tiles(X: Array) -> Callable[[slice, slice], Array]:
+            part, left = prepared.tiles(X), right if X is Y else self._inverse_lengths(X)
+            return lambda rows, columns: part(rows, columns) * left[rows, None] * right[None, columns]
+
+        return Prepared(self, Y, tiles)
 
     def diagonal(self, X: Array) -> Array:
         return self.kernel.diagonal(X) * self._inverse_lengths(X) ** 2
@@ -356,33 +363,8 @@ class Iterated(Kernel):
     def has_gradient(self) -> bool:
         return self.kernel.has_gradient
 
-    def blocks(self, X: Array, Y: Array) -> Block:
-        if self._maps_fit(X, Y):
-            left = self._map(X)
-            right = left if Y is X else self._map(Y)
-            return lambda rows, columns: left[rows, :] @ right[columns, :].T / left.shape[1]
-        points = self._reference(X)
-        of_rows, of_columns = self.kernel.blocks(X, points), self.kernel.blocks(Y, points)
-        parts = cut(points.shape[0], PART)
-
-        def block(rows: slice, columns: slice) -> Array:
-            total = of_rows(rows, parts[0]) @ of_columns(columns, parts[0]).T
-            for part in parts[1:]:
-                total += of_rows(rows, part) @ of_columns(columns, part).T
-            return total / points.shape[0]
-
-        return block
-
-    def evaluator(self, X: Array) -> Evaluator:
-        if not self._maps_fit(X, X):
-            return super().evaluator(X)
-        known = self._map(X)
-
-        def evaluate(Z: Array) -> tuple[Array, Callable[[Array], Array]]:
-            values = self._map(Z) @ known.T / known.shape[1]
-            return values, lambda weights: self._contracted(Z, weights @ known)
-
-        return evaluate
+    def prepare(self, Y: Array) -> Prepared:
+        return _PreparedMaps(self, Y)
 
     def diagonal(self, X: Array) -> Array:
         def squares(rows: Array) -> Array:
@@ -419,3 +401,39 @@ class Iterated(Kernel):
         if self.reference is None:
             raise ValueError("Iterated needs a reference sample: give `reference`, or call `resolve(X)` first.")
         return to_device_of(self.reference, like)
+
+
+class _PreparedMaps(Prepared):
+    """The empirical kernel maps of points, held where they are small, which saves computing them in every block."""
+
+    def __init__(self, kernel: Iterated, points: Array) -> None:
+        self.kernel, self.points = kernel, points
+
+    @cached_property
+    def _map(self) -> Array:
+        return self.kernel._map(self.points)
+
+    def tiles(self, X: Array) -> Callable[..., Array]:
+        Y, kernel = self.points, self.kernel
+        if kernel._maps_fit(X, Y):
+            right = self._map
+            left = right if X is Y else kernel._map(X)
+            return lambda rows, columns, out=None: written(left[rows, :] @ right[columns, :].T / left.shape[1], out)
+        reference = kernel._reference(X)
+        prepared, parts = kernel.kernel.prepare(reference), cut(reference.shape[0], PART)
+        of_rows, of_columns = prepared.tiles(X), prepared.tiles(Y)
+
+        def tile(rows: slice, columns: slice, out: Array | None = None) -> Array:
+            total = of_rows(rows, parts[0]) @ of_columns(columns, parts[0]).T
+            for part in parts[1:]:
+                total += of_rows(rows, part) @ of_columns(columns, part).T
+            return written(total / reference.shape[0], out)
+
+        return tile
+
+    def with_gradient(self, Z: Array) -> tuple[Array, Callable[[Array], Array]]:
+        if not self.kernel._maps_fit(self.points, self.points):
+            return super().with_gradient(Z)
+        known = self._map
+        values = self.kernel._map(Z) @ known.T / known.shape[1]
+        return values, lambda weights: self.kernel._contracted(Z, weights @ known)

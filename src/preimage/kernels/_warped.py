@@ -21,10 +21,11 @@ from preimage._arrays import (
 from preimage._decompositions import cholesky
 from preimage._linalg import eigh_descending, is_semidefinite, numerical_rank, semidefinite_tolerance
 from preimage._rows import map_rows
-from preimage._typing import Array, Block, Evaluator, Rows, Values
+from preimage._typing import Array, Rows
 from preimage._validation import Interval, StrOptions, check_parameters
 from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels._kernel import KeptRows, Kernel, OfOneKernel
+from preimage.kernels._prepared import Prepared, written
 
 LAPLACIANS = ("combinatorial", "normalized", "knn")
 # Largest difference of L and its transpose, relative to the largest entry: rounding errors of a Laplacian that was
@@ -239,11 +240,8 @@ class Warped(OfOneKernel):
         # A resolved kernel stays itself: a copy would make the graph again.
         return self if self.is_resolved else super().resolve(X)
 
-    def blocks(self, X: Array, Y: Array) -> Block:
-        plain = self.kernel.blocks(X, Y)
-        left = self._graph_features(X)
-        right = left if Y is X else self._graph_features(Y)
-        return lambda rows, columns: plain(rows, columns) - left[rows, :] @ right[columns, :].T
+    def prepare(self, Y: Array) -> Prepared:
+        return _PreparedWarp(self, Y)
 
     def diagonal(self, X: Array) -> Array:
         features = self._graph_features(X)
@@ -256,21 +254,6 @@ class Warped(OfOneKernel):
     def diagonal_gradient(self, Z: Array) -> Array:
         weights = self._graph_features(Z) @ self._factor(Z)
         return self.kernel.diagonal_gradient(Z) - 2 * self.kernel.gradient(Z, self._graph_points(Z), weights)
-
-    def against(self, X: Array) -> Values:
-        form = self.unwarped(X)
-        plain = self.kernel.against(form.points)
-        return lambda Z: form.warp(plain(Z))
-
-    def evaluator(self, X: Array) -> Evaluator:
-        form = self.unwarped(X)
-        plain = self.kernel.evaluator(form.points)
-
-        def evaluate(Z: Array) -> tuple[Array, Callable[[Array], Array]]:
-            values, gradient = plain(Z)
-            return form.warp(values), lambda weights: gradient(form.lift(weights))
-
-        return evaluate
 
     def unwarped(self, X: Array) -> "UnwarpedForm":
         """What vectors on X are under the kernel k itself, see `UnwarpedForm`; prepared for many evaluations."""
@@ -291,8 +274,8 @@ class Warped(OfOneKernel):
         """G k_x for every row, shape (n, r): vectors whose inner products are subtracted from k."""
         if self._are_points(X) and X.dtype == self._graph.images.dtype:
             return self._graph.images
-        factor, block = self._factor(X), self.kernel.blocks(X, self._graph_points(X))
-        return map_rows(lambda rows: block(rows, slice(None)) @ factor.T, range(X.shape[0]), device_of=X)
+        factor, tile = self._factor(X), self.kernel.prepare(self._graph_points(X)).tiles(X)
+        return map_rows(lambda rows: tile(rows, slice(None)) @ factor.T, range(X.shape[0]), device_of=X)
 
     def _factor(self, like: Array) -> Array:
         return to_device_of(self._graph.factor, like)
@@ -317,6 +300,36 @@ class Warped(OfOneKernel):
         if not bool(array_namespace(K).all(array_namespace(K).isfinite(K))):
             raise ValueError(f"{self.kernel!r} gives NaN or infinite values on the points of Warped. Scale the data.")
         return Graph.of(self, K)
+
+
+class _PreparedWarp(Prepared):
+    """Values of the kernel itself with the points and with those of the graph."""
+
+    def __init__(self, kernel: Warped, points: Array) -> None:
+        self.kernel, self.points = kernel, points
+
+    @cached_property
+    def _form(self) -> "UnwarpedForm":
+        return self.kernel.unwarped(self.points)
+
+    @cached_property
+    def _plain(self) -> Prepared:
+        return self.kernel.kernel.prepare(self._form.points)
+
+    def __call__(self, Z: Array, out: Array | None = None) -> Array:
+        if Z is self.points:  # as symmetric as the kernel itself
+            return super().__call__(Z, out)
+        return written(self._form.warp(self._plain(Z)), out)
+
+    def tiles(self, X: Array) -> Callable[..., Array]:
+        plain = self.kernel.kernel.prepare(self.points).tiles(X)
+        right = self.kernel._graph_features(self.points)
+        left = right if X is self.points else self.kernel._graph_features(X)
+        return lambda rows, columns, out=None: written(plain(rows, columns) - left[rows, :] @ right[columns, :].T, out)
+
+    def with_gradient(self, Z: Array) -> tuple[Array, Callable[[Array], Array]]:
+        values, contracted = self._plain.with_gradient(Z)
+        return self._form.warp(values), lambda weights: contracted(self._form.lift(weights))
 
 
 @dataclass(frozen=True)

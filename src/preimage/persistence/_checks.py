@@ -234,7 +234,7 @@ def _check_kernel(kernel: Kernel, points: Array) -> None:
         return
     try:
         with np.errstate(all="ignore"):
-            values = kernel.blocks(points[:1], points[:1])(slice(None), slice(None))
+            values = kernel.prepare(points[:1])(points[:1])
     except (ValueError, TypeError, ArithmeticError, LookupError, AttributeError, MemoryError) as error:
         raise ValueError(f"The kernel {kernel!r:.100} of the file does not fit its points: {error}") from error
     require(values.shape == (1, 1), "a kernel that fits its points; got {!r:.100}", kernel)

@@ -1,6 +1,5 @@
 """Construction of a reduced set: each point is a pre-image of what the earlier ones leave; exact for degree 2."""
 
-from collections.abc import Callable
 from numbers import Integral, Real
 
 import numpy as np
@@ -21,7 +20,7 @@ from preimage._threads import small_matrices
 from preimage._typing import Array
 from preimage._validation import Interval, check_parameters
 from preimage.feature_space import Expansion, Gram, GrowingSpan
-from preimage.kernels import Polynomial
+from preimage.kernels import Polynomial, Prepared
 from preimage.reduced_sets._reducer import NestedReducer, held_gram
 from preimage.reduced_sets._widths import WIDTHS
 from preimage.solvers import Box, QuasiNewton, minimize_rows
@@ -145,8 +144,8 @@ class _Residual:
         self.size = spread(target.points)
         self.reach = FARTHEST**2 * max(float(xp.max(squared_row_norms(as_points(target.points)))), self.size**2)
         self.points = xp.zeros((0, target.points.shape[1]), dtype=values.dtype, **device_kwargs(values))
-        self._at_target = target.kernel.evaluator(target.points)
-        self._at_chosen: Callable[[Array], tuple[Array, Callable[[Array], Array]]] | None = None
+        self._at_target = target.kernel.prepare(target.points)
+        self._at_chosen: Prepared | None = None
         self._axes = self._coordinates = self.points[:, :0]  # B and c, of no axis yet
 
     def best_points(self, count: int) -> Array | None:
@@ -163,11 +162,11 @@ class _Residual:
     def loss(self, Z: Array) -> tuple[Array, Array]:
         """Minus the fraction of ‖Ψ‖² that each row of Z would take, and its gradient."""
         xp = array_namespace(Z)
-        values, contract = self._at_target(Z)
+        values, contract = self._at_target.with_gradient(Z)
         diagonal = self.kernel.diagonal(Z)
         residual, new = values @ self.target.coefficients, diagonal  # of Ψ at Z; k(z, z) outside the span
         if self._at_chosen is not None:
-            inner, contract_chosen = self._at_chosen(Z)
+            inner, contract_chosen = self._at_chosen.with_gradient(Z)
             along = inner @ self._axes  # coordinates of φ(z) along the axes
             residual = residual - along @ self._coordinates
             new = diagonal - xp.sum(along * along, axis=1)
@@ -185,10 +184,10 @@ class _Residual:
 
     def add(self, z: Array) -> bool:
         """Let the image of z join the span; returns False where it is a combination of others up to rounding."""
-        if not self.span.add_point(z, self._at_target(z)[0] @ self.target.coefficients):
+        if not self.span.add_point(z, self._at_target(z) @ self.target.coefficients):
             return False
         self.points = array_namespace(z).concat([self.points, z], axis=0)
-        self._at_chosen = self.kernel.evaluator(self.points)
+        self._at_chosen = self.kernel.prepare(self.points)
         self._axes = from_numpy(self.span.coefficients.T.copy(), self.points)
         self._coordinates = from_numpy(self.span.coordinates, self.points)
         return True

@@ -180,10 +180,10 @@ class _FunctionLoss:
         self.total = float(xp.sum(self.centered**2)) or 1.0
         norm = float(xp.sum(xp.abs(target.squared_norms()))) or 1.0
         self.penalty = float(penalty) * self.total / norm if self.kernel.is_positive_semidefinite else 0.0
-        self.alpha, self.evaluate = target.coefficients, self.kernel.evaluator(target.points)
+        self.alpha, self.at_target = target.coefficients, self.kernel.prepare(target.points)
         self.n = X.shape[0]
         self.blocks = cut(self.n, BLOCK)
-        self.evaluators = [self.kernel.evaluator(X[block, :]) for block in self.blocks]
+        self.prepared = [self.kernel.prepare(X[block, :]) for block in self.blocks]
 
     def __call__(self, Z: Array) -> tuple[float, Array]:
         """The objective and its gradient; β may be held fixed, because the objective is stationary in it."""
@@ -214,9 +214,9 @@ class _FunctionLoss:
 
         def sums_of_block(number: int) -> Any:
             if number == PENALTY:
-                values, contracted = self.evaluate(Z)
+                values, contracted = self.at_target.with_gradient(Z)
                 return contracted, Gram(self.kernel, Z).dense(), values @ self.alpha
-            values, contracted = self.evaluators[number](Z)  # (points, rows of the block)
+            values, contracted = self.prepared[number].with_gradient(Z)  # (points, rows of the block)
             products = values @ self.centered[self.blocks[number], :]
             return (values, contracted), values @ values.T, xp.sum(values, axis=1), products
 

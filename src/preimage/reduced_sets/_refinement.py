@@ -114,13 +114,13 @@ class _ProjectionError:
     def __init__(self, target: Expansion) -> None:
         xp = array_namespace(target.coefficients)
         self.target = target
-        self.evaluate = target.kernel.evaluator(target.points)
+        self.prepared = target.kernel.prepare(target.points)
         self.norm = float(xp.sum(target.squared_norms())) or 1.0
 
     def __call__(self, Z: Array) -> tuple[float, Array]:
         kernel, alpha = self.target.kernel, self.target.coefficients
         xp = array_namespace(Z)
-        values, contracted = self.evaluate(Z)
+        values, contracted = self.prepared.with_gradient(Z)
         inner = values @ alpha  # ⟨Ψ_c, φ(zⱼ)⟩
         gram = Gram(kernel, Z).dense()
         diagonal = xp.linalg.diagonal(gram)

@@ -117,7 +117,7 @@ class L1Machine:
 
 def _values(kernel: Kernel, points: Array, X: Rows) -> np.ndarray:
     """Kernel values of rows and points, in double precision and in NumPy, shape (n, m)."""
-    values = kernel.against(_doubled(kernel, points))
+    values = kernel.prepare(_doubled(kernel, points))
     K = to_numpy(in_memory(map_rows(lambda rows: values(_doubled(kernel, rows)), X))).astype(np.float64)
     require_finite(K, kernel)
     return K
@@ -137,7 +137,7 @@ def _judged(kernel: Kernel, X: Rows, columns: list[L1Solution], max_gap: float) 
     active = np.flatnonzero(multipliers.any(axis=1))
     sums = np.zeros((X.shape[0], len(columns)))
     if active.size:
-        values = kernel.against(_doubled(kernel, in_memory(take_rows(X, active))))
+        values = kernel.prepare(_doubled(kernel, in_memory(take_rows(X, active))))
 
         def weighted(rows: Array) -> Array:
             K = values(_doubled(kernel, rows))

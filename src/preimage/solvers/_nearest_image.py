@@ -80,12 +80,10 @@ class _GaussianDistance(TargetModel):
         self.kernel, self.points = kernel, points
         most = tile_rows(points.shape[0], points)
         self.on_host = most is not None and not is_sparse(points)
+        self.values = kernel.prepare(points)
         if most is not None and self.on_host:
-            self.write = kernel.writer_against(points)
             # The same memory in every step: new memory would cost as much as the values.
             self.tile = ThreadBuffer(most, points.shape[0], points.dtype)
-        else:
-            self.values = kernel.against(points)
 
     def evaluate(self, W: Array, Z: Array) -> Evaluation:
         xp, gamma = array_namespace(W), self.kernel.gamma
@@ -108,8 +106,7 @@ class _GaussianDistance(TargetModel):
             return self.values(Z)
         out = self.tile.part(Z.shape[0], self.points.shape[0])
         out = out if out.shape[0] == Z.shape[0] else np.empty((Z.shape[0], self.points.shape[0]), out.dtype)
-        self.write(Z, out)
-        return out
+        return self.values(Z, out)
 
 
 def _moduli_of(fresh: Array) -> Array:
@@ -120,7 +117,7 @@ def _moduli_of(fresh: Array) -> Array:
 class _RadialDistance(TargetModel):
     def __init__(self, kernel: ProfileKernel, points: Array) -> None:
         self.kernel, self.points = kernel, points
-        self.squared_distances = kernel.pairwise.against(points)
+        self.squared_distances = kernel.pairwise.prepare(points)
 
     def evaluate(self, W: Array, Z: Array) -> Evaluation:
         xp = array_namespace(W)
@@ -166,7 +163,7 @@ class _WarpedDistance(TargetModel):
         self.form, self.kernel = kernel.unwarped(points), kernel.kernel
         self.has_profile = _has_profile(self.kernel)
         nodes = self.form.points
-        self.prepared = self.kernel.pairwise.against(nodes) if self.has_profile else self.kernel.evaluator(nodes)
+        self.prepared = (self.kernel.pairwise if self.has_profile else self.kernel).prepare(nodes)
 
     def lift(self, W: Array) -> Array:
         return self.form.lift(W)
@@ -178,7 +175,7 @@ class _WarpedDistance(TargetModel):
             values, derivatives = kernel.profile_with_derivative(self.prepared(Z))
             contracted = lambda weights: kernel.pairwise.gradient(Z, self.form.points, weights * derivatives)
         else:
-            values, contracted = self.prepared(Z)
+            values, contracted = self.prepared.with_gradient(Z)
         correction = self.form.correction(values)
         weights = W + correction
         diagonal = kernel.diagonal(Z)
@@ -203,11 +200,11 @@ class _GeneralDistance(TargetModel):
     """Any kernel with a gradient; no fixed point."""
 
     def __init__(self, kernel: Kernel, points: Array) -> None:
-        self.kernel, self.prepared = kernel, kernel.evaluator(points)
+        self.kernel, self.prepared = kernel, kernel.prepare(points)
 
     def evaluate(self, W: Array, Z: Array) -> Evaluation:
         xp = array_namespace(W)
-        values, contracted = self.prepared(Z)
+        values, contracted = self.prepared.with_gradient(Z)
         diagonal = self.kernel.diagonal(Z)
         return Evaluation(
             diagonal - 2 * xp.vecdot(W, values),

@@ -192,11 +192,11 @@ def direct_result(points: Array, objective: Array) -> PreimageResult:
 def values_at(target: Expansion, Z: Array) -> Array:
     """⟨ψⱼ, φ(zⱼ)⟩, the j-th row of Z against the j-th vector of `target`, shape (q,)."""
     xp = array_namespace(Z)
-    block = target.kernel.blocks(Z, target.points)
+    tile = target.kernel.prepare(target.points).tiles(Z)
     coefficients = target.coefficients
 
     def paired(rows: slice) -> Array:
-        return xp.sum(block(rows, slice(None)) * coefficients[:, rows].T, axis=1)
+        return xp.sum(tile(rows, slice(None)) * coefficients[:, rows].T, axis=1)
 
     return map_rows(paired, range(Z.shape[0]), device_of=Z)
 

@@ -220,11 +220,11 @@ class _Direction(TargetModel):
 
     def __init__(self, kernel: Kernel, points: Array, floor: float) -> None:
         self.kernel, self.floor = kernel, floor
-        self.prepared = kernel.evaluator(points)
+        self.prepared = kernel.prepare(points)
 
     def evaluate(self, W: Array, Z: Array) -> Evaluation:
         xp = array_namespace(W)
-        values, contracted = self.prepared(Z)
+        values, contracted = self.prepared.with_gradient(Z)
         psi = xp.vecdot(W, values)
         lengths = self.kernel.diagonal(Z)
         long = lengths > self.floor

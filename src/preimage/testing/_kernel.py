@@ -55,15 +55,16 @@ def check_kernel(kernel: Kernel | Callable[..., object], X: Rows | None = None, 
     assert_allclose(K, K.T, atol=1e-13 * scale, err_msg="k(x, y) = k(y, x)")
     assert_allclose(kernel.diagonal(X), np.diagonal(K), atol=1e-12 * scale, err_msg="diagonal(X) = diag k(X, X)")
     assert_allclose(kernel(X[:5], X[3:]), K[:5, 3:], atol=1e-12 * scale, err_msg="values depend on the pair alone")
-    block = kernel.blocks(X, X)
-    assert_allclose(block(slice(2, 7), slice(5, 12)), K[2:7, 5:12], atol=1e-12 * scale, err_msg="blocks")
-    written = np.empty_like(K[2:7, 5:12])
-    kernel.block_writer(X, X)(slice(2, 7), slice(5, 12), written)
-    assert_allclose(written, K[2:7, 5:12], atol=1e-12 * scale, err_msg="block_writer writes what blocks gives")
-    kernel.writer_against(X[5:12, :])(X[2:7, :], written)
-    assert_allclose(written, K[2:7, 5:12], atol=1e-9 * scale, err_msg="writer_against writes what the kernel gives")
-    assert_allclose(kernel.against(X)(X[:5]), K[:5], atol=1e-12 * scale, err_msg="against(X)(Z) = k(Z, X)")
-    assert_allclose(kernel.evaluator(X)(X[:5])[0], K[:5], atol=1e-12 * scale, err_msg="evaluator(X)(Z) has k(Z, X)")
+    prepared, tile = kernel.prepare(X), (slice(2, 7), slice(5, 12))
+    assert_allclose(prepared.tiles(X)(*tile), K[tile], atol=1e-12 * scale, err_msg="tiles(X) has parts of k(X, X)")
+    written = np.empty_like(K[tile])
+    assert prepared.tiles(X)(*tile, written) is written, "tiles(X) gives back the array that it writes to"
+    assert_allclose(written, K[tile], atol=1e-12 * scale, err_msg="tiles(X) writes what it gives")
+    kernel.prepare(X[5:12, :])(X[2:7, :], written)
+    assert_allclose(written, K[tile], atol=1e-9 * scale, err_msg="prepare(X) writes what the kernel gives")
+    assert_allclose(prepared(X[:5]), K[:5], atol=1e-12 * scale, err_msg="prepare(X)(Z) = k(Z, X)")
+    values, _ = prepared.with_gradient(X[:5]) if kernel.has_gradient else (prepared(X[:5]), None)
+    assert_allclose(values, K[:5], atol=1e-12 * scale, err_msg="with_gradient(Z) has k(Z, X)")
     if kernel.is_positive_semidefinite:
         _check_inner_products(K, scale)
     if kernel.has_gradient:
@@ -88,7 +89,7 @@ def _check_inner_products(K: np.ndarray, scale: float) -> None:
 def _check_sparse_inputs(kernel: Kernel, X: np.ndarray, scale: float) -> None:
     S = sparse.csr_matrix(np.where(np.abs(X) > 0.5, X, 0))
     try:
-        values, diagonal, mixed = kernel(S), kernel.diagonal(S), kernel.against(X)(S)
+        values, diagonal, mixed = kernel(S), kernel.diagonal(S), kernel.prepare(X)(S)
     except Exception as error:
         raise AssertionError(
             f"The kernel cannot take sparse matrices: {type(error).__name__}: {error} If it is meant for arrays only, "
@@ -116,6 +117,6 @@ def _check_gradients(kernel: Kernel, X: np.ndarray, rng: np.random.Generator, st
         scale = np.abs(differences).max() + np.abs(function(Z)).max()
         assert gradient.shape == Z.shape
         assert_allclose(gradient, differences, atol=1e-7 * scale, rtol=1e-6, err_msg=f"{name} against differences")
-    direct, prepared = kernel.gradient(Z, X, weights), kernel.evaluator(X)(Z)[1](weights)
+    direct, prepared = kernel.gradient(Z, X, weights), kernel.prepare(X).with_gradient(Z)[1](weights)
     error = 1e-12 * np.abs(direct).max()
-    assert_allclose(prepared, direct, rtol=1e-9, atol=error, err_msg="evaluator(X)(Z) has gradient(Z, X, ·)")
+    assert_allclose(prepared, direct, rtol=1e-9, atol=error, err_msg="with_gradient(Z) has gradient(Z, X, ·)")

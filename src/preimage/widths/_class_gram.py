@@ -193,10 +193,7 @@ class ClassPairs:
         self.codes = np.sort(codes)
         self.ends = np.cumsum(self.counts)
         self._kernels = [clone(kernel).set_params(gamma=float(gamma)) for gamma in self.gammas]
-        is_numpy = isinstance(self.X, np.ndarray)
-        self._write = kernel.pairwise.block_writer(self.X, self.X) if is_numpy else None
-        if not is_numpy:
-            self._quantity = kernel.pairwise.blocks(self.X, self.X)
+        self._quantity = kernel.pairwise.prepare(self.X).tiles(self.X)
         # exp(−2γs) = exp(−γs)²: widths that double need one exponential and squares.
         ratios = self.gammas[1:] / self.gammas[:-1]
         self._doubles = type(kernel) in (Gaussian, Laplacian) and np.allclose(ratios, 2, rtol=1e-12, atol=0)
@@ -207,7 +204,7 @@ class ClassPairs:
         total = _PairSums.zeros(0, slice(0, n_classes), n, n_classes, self.gammas.size)
         row_step, column_step = self._panel_shape()
         size, blocks = min(row_step * max(row_step, column_step), n * n), cut(n, row_step)
-        buffer = None if self._write is None else _Buffer(size, self.X.dtype)
+        buffer = _Buffer(size, self.X.dtype) if isinstance(self.X, np.ndarray) else None
         wave = BLOCKS_PER_THREAD * available_threads() if is_host(self.X) else 1
         with stage("Pairs of points", n * (n + 1) // 2) as advance:
             for part in cut(len(blocks), wave):
@@ -330,12 +327,8 @@ class ClassPairs:
 
     def _tile(self, rows: slice, columns: slice, buffer: _Buffer | None) -> Array:
         """What the kernel depends on, for the pairs of a tile, in an array that may be written to."""
-        if self._write is None:
-            return self._quantity(rows, columns)
         shape = (rows.stop - rows.start, columns.stop - columns.start)
-        out = np.empty(shape, self.X.dtype) if buffer is None else buffer.part(shape)
-        self._write(rows, columns, out)
-        return out
+        return self._quantity(rows, columns, None if buffer is None else buffer.part(shape))
 
     def _indicator(self, points: slice) -> Array:
         """Ones where a point is of a class, for the classes of consecutive points alone."""

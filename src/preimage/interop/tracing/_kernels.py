@@ -52,7 +52,7 @@ def _is_profile(graph: Graph, kernel: Kernel) -> bool:
     # Methods that a subclass has written anew compute something else.
     return (
         isinstance(kernel, ProfileKernel)
-        and type(kernel).blocks is ProfileKernel.blocks
+        and type(kernel).prepare is ProfileKernel.prepare
         and type(kernel).diagonal is ProfileKernel.diagonal
         and kernel.pairwise in graph.quantities
     )
