@@ -121,6 +121,6 @@ def test_axes_of_little_variance_do_not_go_through_one_matrix():
 def test_many_axes_go_through_one_matrix(noise):
     energy = fitted(Gaussian(0.3), count=30, noise=noise).energy
     assert energy._has_matrix
-    values = energy._prepared(QUERIES)[0]
+    values = energy._prepared(QUERIES)
     for one, other in zip(energy._through_matrix(values), energy._through_frame(values), strict=True):
         assert_allclose(one, other, rtol=1e-7, atol=1e-9)

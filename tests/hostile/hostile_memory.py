@@ -8,12 +8,12 @@ import scipy.sparse as sp
 from hostile_containers import pd
 
 from preimage.feature_space import Expansion, Gram, GrowingSpan, Subspace
-from preimage.kernels import Kernel
+from preimage.kernels import Kernel, Prepared
 from preimage.landmarks import Landmarks
 from preimage.solvers import Family, Preimage
 
 # Values of the theory, which never change: those that are made from others share arrays with them, as documented.
-VALUES = (Kernel, Expansion, Subspace, Gram, GrowingSpan, Landmarks, Preimage, Family)
+VALUES = (Kernel, Prepared, Expansion, Subspace, Gram, GrowingSpan, Landmarks, Preimage, Family)
 
 # How deep results are looked into, and how many steps the search for a common byte of two strided arrays may take.
 DEEPEST, WORK = 8, 10_000

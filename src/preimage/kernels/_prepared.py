@@ -48,10 +48,10 @@ class Prepared:
         self.points = points
         self._tiles_of = tiles
 
-    @classmethod
-    def of_function(cls, kernel: Any, points: Array, function: Callable[[Array, Array], Array]) -> "Prepared":
+    @staticmethod
+    def of_function(kernel: Any, points: Array, function: Callable[[Array, Array], Array]) -> "Prepared":
         """From a function of two sets of rows, f(X, Y) = the matrix of k(xᵢ, yⱼ)."""
-        return cls(kernel, points, lambda X: lambda rows, columns: function(X[rows, :], points[columns, :]))
+        return Prepared(kernel, points, lambda X: lambda rows, columns: function(X[rows, :], points[columns, :]))
 
     def changed(self, kernel: Any, change: Callable[[Array], Array]) -> "Prepared":
         """Values of another `kernel` on the same points, entry by entry those of this one, changed."""
