@@ -31,7 +31,6 @@ PUBLIC = (
     "preimage.feature_space",
     "preimage.explorer",
     "preimage.plotting",
-    "preimage.datasets",
     "preimage.neuro",
     "preimage.interop",
     "preimage.testing",

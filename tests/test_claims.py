@@ -14,9 +14,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from data import data_directory
 from sklearn.datasets import load_digits
-
-from preimage.datasets import data_directory
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "docs" / "results"

@@ -37,11 +37,6 @@ def test_example_runs_and_draws(path, capsys):
     check_figures()
 
 
-def test_the_walk_is_drawn_without_the_volumes(monkeypatch, tmp_path):
-    hide_data_sets(monkeypatch, tmp_path)
-    test_example_runs_and_draws(FOLDER / "many_variables" / "plot_haxby_navigation.py", None)
-
-
 def check_figures():
     assert plt.get_fignums()
     for number in plt.get_fignums():
@@ -56,19 +51,11 @@ def test_pages_to_read_on_exist(path):
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
-def test_example_makes_a_page_without_data_sets(path, tmp_path, monkeypatch):
-    """Those that are not part of the library; with them, pages are made and opened by the tests of the explorer."""
-    hide_data_sets(monkeypatch, tmp_path)
+def test_example_makes_a_page(path, tmp_path, monkeypatch):
     monkeypatch.setattr("sys.argv", [str(path), str(tmp_path / "page.html")])
     with threadpool_limits(1):
         runpy.run_path(str(path), run_name="__main__")
     assert 100_000 < (tmp_path / "page.html").stat().st_size < 4_000_000
-
-
-def hide_data_sets(monkeypatch, folder):
-    """Neither the user's folder nor that of downloads has a data set."""
-    monkeypatch.setenv("PREIMAGE_DATA", str(folder))
-    monkeypatch.setenv("SCIKIT_LEARN_DATA", str(folder))
 
 
 def test_every_example_has_a_place_in_the_gallery():

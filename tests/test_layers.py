@@ -11,7 +11,7 @@ ROOT = Path(preimage.__file__).parent
 
 # Higher layers may import lower ones, never the reverse, and not each other unless named here.
 LAYERS = [
-    {"cli", "explorer", "plotting", "neuro", "datasets"},
+    {"cli", "explorer", "plotting", "neuro"},
     {"model_selection", "renormalization"},
     {"estimators", "interop"},
     {"persistence"},
@@ -53,7 +53,6 @@ ALLOWED_SIDEWAYS = {
     ("cli", "explorer"),
     ("cli", "plotting"),
     ("cli", "neuro"),
-    ("cli", "datasets"),
 }
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 EVERYTHING = {"testing", "__init__"}

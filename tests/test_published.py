@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from data import data_directory, load_usps
 from scipy.ndimage import gaussian_filter
 from sklearn.decomposition import PCA
 
 from preimage import KernelPCA
-from preimage.datasets import data_directory, load_usps
 from preimage.kernels import Polynomial
 from preimage.solvers import FixedPoint
 

@@ -19,7 +19,7 @@ from sklearn.feature_extraction.image import extract_patches_2d
 from sklearn.preprocessing import StandardScaler
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from preimage.datasets import load_coil20, load_ida, load_mnist, load_usps
+from data import load_coil20, load_ida, load_mnist, load_usps
 
 # Rows of the sets that are judged: enough for differences of half a per cent, few enough for a minute per question.
 MOST_JUDGED = 1500

@@ -4,6 +4,15 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from data import (
+    load_abalone,
+    load_boston,
+    load_gene_expression,
+    load_ida,
+    load_ionosphere,
+    load_mnist,
+    load_usps,
+)
 from sklearn.datasets import (
     load_breast_cancer,
     load_diabetes,
@@ -12,16 +21,6 @@ from sklearn.datasets import (
     load_wine,
     make_s_curve,
     make_swiss_roll,
-)
-
-from preimage.datasets import (
-    load_abalone,
-    load_boston,
-    load_gene_expression,
-    load_ida,
-    load_ionosphere,
-    load_mnist,
-    load_usps,
 )
 
 PATTERNS = ("10 %", "30 %", "50 %", "blocks")

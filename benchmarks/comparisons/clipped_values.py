@@ -24,9 +24,9 @@ from sklearn.feature_extraction.image import extract_patches_2d
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _measure import describe_machine
 from _reports import option_parser
+from data import load_usps
 
 from preimage._arrays import take_rows
-from preimage.datasets import load_usps
 from preimage.model_selection import DenoisingSearch
 from preimage.model_selection._denoising_criteria import AddedNoise
 

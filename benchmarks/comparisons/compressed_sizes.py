@@ -42,9 +42,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import _data  # noqa: F401
 from _measure import record
 from _reports import option_parser, origin, publish, table, yes
+from data import IDA_NAMES, load_ida, load_usps
 
 from preimage import compress
-from preimage.datasets import IDA_NAMES, load_ida, load_usps
 
 DEVELOPMENT = ("banana", "german", "heart", "twonorm", "digits")
 SETS = (*IDA_NAMES, "digits", "usps")

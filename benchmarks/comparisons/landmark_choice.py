@@ -36,10 +36,10 @@ from sklearn.datasets import load_digits, make_swiss_roll
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _measure import describe_machine
 from _reports import option_parser, publish
+from data import load_abalone, load_coil20, load_haxby, load_ida, load_mnist, load_usps
 
 from preimage import KernelPCA
 from preimage.components import Wanted, landmark_subspace
-from preimage.datasets import load_abalone, load_coil20, load_haxby, load_ida, load_mnist, load_usps
 from preimage.feature_space import KernelMoments
 from preimage.kernels import Cosine, Gaussian, Laplacian, Matern, Polynomial, resolve_gamma
 from preimage.landmarks import AutoLandmarks, KMeans, RandomlyPivotedCholesky, SparseGreedy, Uniform

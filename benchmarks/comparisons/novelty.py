@@ -38,9 +38,9 @@ from sklearn.svm import OneClassSVM
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _measure import record
 from _reports import option_parser, origin, publish
+from data import IDA_NAMES, load_ida, load_ionosphere, load_mnist, load_usps
 
 from preimage import KernelNoveltyDetector, KernelPCA
-from preimage.datasets import IDA_NAMES, load_ida, load_ionosphere, load_mnist, load_usps
 from preimage.kernels import resolve_gamma
 
 BUNDLED = {

@@ -28,10 +28,10 @@ from sklearn.preprocessing import StandardScaler
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _measure import ROOT, record, timed
 from _reports import option_parser, origin, publish
+from data import load_usps
 
 from preimage import KernelPCA
 from preimage.components import MomentIndex, projection_pursuit
-from preimage.datasets import load_usps
 
 SEEDS = range(5)
 ALGORITHMS = ("parallel", "deflation")

@@ -34,10 +34,10 @@ from sklearn.svm import SVC
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parents[1] / "papers"))
 from _reports import minutes, option_parser, origin_and_time, progress, publish, table
+from data import GENE_EXPRESSION_NAMES
 from svm_renormalisation import load, standardised
 
 from preimage import KernelPCA, inflation_report
-from preimage.datasets import GENE_EXPRESSION_NAMES
 from preimage.renormalization._learn import learn_decision_calibration
 from preimage.renormalization._left_out import left_out_decisions
 

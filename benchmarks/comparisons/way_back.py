@@ -41,9 +41,9 @@ from sklearn.preprocessing import StandardScaler
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _measure import command, describe_machine, record
 from _reports import option_parser, publish
+from data import load_abalone, load_ida, load_usps
 
 from preimage import KernelPCA
-from preimage.datasets import load_abalone, load_ida, load_usps
 from preimage.kernels import Cosine, Gaussian, Laplacian, Polynomial, resolve_gamma
 from preimage.solvers import FixedPoint
 from preimage.solvers._map_choice import candidate_kernels, held_out_errors

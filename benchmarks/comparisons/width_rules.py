@@ -28,8 +28,8 @@ from sklearn.svm import SVC
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _measure import record
 from _reports import option_parser, origin, publish
+from data import load_gene_expression, load_ida, load_ionosphere, load_usps
 
-from preimage.datasets import load_gene_expression, load_ida, load_ionosphere, load_usps
 from preimage.kernels import resolve_gamma
 from preimage.model_selection import WidthSearch
 

@@ -31,10 +31,10 @@ from sklearn.decomposition import PCA
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _reports import option_parser, origin_and_time, publish
+from data import load_usps
 from nonlinear_components import prepared
 
 from preimage import KernelPCA
-from preimage.datasets import load_usps
 
 AXES = tuple(2**power for power in range(9))
 PER_DIGIT = 300

@@ -37,10 +37,10 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parent))
 from _measure import describe_machine
 from _reports import option_parser, publish
+from data import GENE_EXPRESSION_NAMES, IDA_NAMES, load_usps
 from svm_renormalisation import load, standardised, width_at
 
 from preimage import KernelPCA, Renormalized, inflation_report
-from preimage.datasets import GENE_EXPRESSION_NAMES, IDA_NAMES, load_usps
 
 GENES = tuple(GENE_EXPRESSION_NAMES)
 PAIRS = ("usps 3 8", "usps 4 9", "usps 5 6", "usps 1 7", "usps 2 7", "usps 0 6")

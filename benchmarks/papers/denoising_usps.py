@@ -33,10 +33,10 @@ from scipy.ndimage import gaussian_filter
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _reports import minutes, option_parser, origin_and_time, publish
+from data import load_usps
 
 import preimage
 from preimage import KernelPCA
-from preimage.datasets import load_usps
 from preimage.solvers import DistanceConstraint, FixedPoint
 
 COMPONENTS = tuple(2**j for j in range(12))

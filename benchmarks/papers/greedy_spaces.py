@@ -32,6 +32,7 @@ from sklearn.svm import SVC, SVR
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _reports import minutes, option_parser, origin_and_time, publish, table
+from data import load_abalone, load_ida
 
 from preimage import (
     KernelPCA,
@@ -39,7 +40,6 @@ from preimage import (
     LinearProgrammingRegressor,
     SparseKernelFeatureAnalysis,
 )
-from preimage.datasets import load_abalone, load_ida
 from preimage.kernels import Gaussian
 from preimage.landmarks import FeatureAnalysis, SparseGreedy, Uniform, landmark_coefficients
 from preimage.regression import solve_l1_program

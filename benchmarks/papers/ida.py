@@ -6,7 +6,7 @@ of the five choices for all; mean test error over all realisations. The same pro
 widths for scikit-learn's SVC, with C in place of the ridge. Sparse discriminants with at most a fifth of the
 coefficients run at the parameters of the full ones.
 
-Set-up: `preimage.datasets.load_ida`. The table counts the realisations that are those of the original benchmark; the
+Set-up: `data.load_ida`. The table counts the realisations that are those of the original benchmark; the
 rest are random splits of the same sizes. Inputs are as distributed. The paper's discriminant has the
 penalty ‖α‖² and the threshold of a soft margin (``--regularizer identity --threshold margin``); the library's default
 has ‖w‖² and normal densities, which needs no further parameter. Nothing is chosen on test data.
@@ -30,9 +30,9 @@ from sklearn.svm import SVC
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _measure import command, describe_machine
 from _reports import option_parser, progress, publish
+from data import IDA_NAMES, load_ida
 
 from preimage import KernelFisherDiscriminant, KernelFisherDiscriminantCV
-from preimage.datasets import IDA_NAMES, load_ida
 
 # Mean test errors in per cent and their standard errors, as printed: SVM, KFD.
 PAPER = {

@@ -26,9 +26,9 @@ from scipy.ndimage import gaussian_filter
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _measure import describe_machine
 from _reports import option_parser, publish
+from data import load_usps
 
 from preimage import KernelFisherDiscriminant
-from preimage.datasets import load_usps
 from preimage.invariances import Rotate, TangentCovariance, Thicken, TranslateX, TranslateY, VirtualExamples
 
 SHAPE, GAMMA, N_POINTS, N_TRAIN = (16, 16), 1 / 76.8, 3000, 5000

@@ -27,9 +27,9 @@ from sklearn.svm import SVC
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _reports import minutes, option_parser, origin_and_time, progress, publish, table, yes
+from data import load_usps
 
 from preimage import KernelPCA
-from preimage.datasets import load_usps
 from preimage.kernels import Polynomial
 
 COMPONENTS = (32, 64, 128, 256, 512, 1024, 2048)

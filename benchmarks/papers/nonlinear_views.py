@@ -27,9 +27,8 @@ from sklearn.svm import SVC
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _reports import option_parser, origin_and_time, publish
+from data import load_coil20
 from nonlinear_components import N_PIXELS, C, cell_table, fitted, test_errors
-
-from preimage.datasets import load_coil20
 
 # Per cent, from the report: one list for each degree.
 COMPONENTS_OF_CHAIRS = (64, 128, 256, 512, 1024, 2048)

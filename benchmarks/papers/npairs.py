@@ -33,10 +33,10 @@ from sklearn.decomposition import PCA
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _measure import command, describe_machine
 from _reports import option_parser, progress, publish
+from data import load_haxby
 
 import preimage
 from preimage import KernelPCA, PenalizedDiscriminant
-from preimage.datasets import load_haxby
 from preimage.model_selection import paired_permutation_test, pr_curve, split_half, split_half_null
 from preimage.solvers import FixedPoint
 

@@ -35,9 +35,9 @@ from sklearn.neighbors import KNeighborsClassifier
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _reports import minutes, option_parser, origin_and_time, progress, publish
+from data import load_usps
 
 from preimage import KernelPCA, OrientedKernelPCA
-from preimage.datasets import load_usps
 from preimage.invariances import Rotate, TangentCovariance, VirtualExamples
 from preimage.kernels import Gaussian
 

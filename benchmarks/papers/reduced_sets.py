@@ -32,10 +32,10 @@ from sklearn.svm import SVC
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _reports import minutes, option_parser, origin_and_time, progress, publish, yes
+from data import load_usps
 
 import preimage
 from preimage import compress
-from preimage.datasets import load_usps
 from preimage.feature_space import Expansion
 from preimage.interop import machine_of
 from preimage.machines import best_threshold

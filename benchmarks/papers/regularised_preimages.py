@@ -30,9 +30,9 @@ from scipy.spatial.distance import pdist
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _reports import minutes, option_parser, origin_and_time, publish
+from data import load_usps
 
 from preimage import KernelPCA
-from preimage.datasets import load_usps
 from preimage.solvers import (
     ConformalMap,
     DistanceConstraint,

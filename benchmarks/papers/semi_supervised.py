@@ -44,9 +44,9 @@ from scipy.spatial.distance import pdist
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _reports import minutes, option_parser, origin_and_time, progress, publish, yes
+from data import load_coil20
 
 from preimage import SemiSupervisedKernelPCA
-from preimage.datasets import load_coil20
 from preimage.kernels import Gaussian, Warped
 from preimage.solvers import FixedPoint, Gradient
 

@@ -34,12 +34,13 @@ from sklearn.preprocessing import StandardScaler
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _measure import command, describe_machine
 from _reports import option_parser, publish
+from data import load_haxby
 from npairs import Scans
 
 import preimage
 from preimage import KernelPCA
-from preimage.datasets import load_haxby, make_scans
 from preimage.model_selection import split_half_denoising
+from preimage.neuro import make_scans
 from preimage.solvers import FixedPoint, SparsePath
 
 PERCENTILES = (5, 50, 100)

@@ -32,9 +32,9 @@ from sklearn.metrics.pairwise import rbf_kernel
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _measure import timed
 from _reports import option_parser, origin_and_time, progress, publish, table
+from data import load_abalone, load_boston
 
 from preimage import SparseGreedyRegressor
-from preimage.datasets import load_abalone, load_boston
 from preimage.kernels import Gaussian
 from preimage.landmarks import PivotedCholesky, RandomlyPivotedCholesky, SparseGreedy, Uniform, preconditioner
 

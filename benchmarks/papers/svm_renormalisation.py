@@ -39,8 +39,7 @@ from sklearn.svm import SVC
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _measure import describe_machine
 from _reports import option_parser, progress, publish
-
-from preimage.datasets import (
+from data import (
     GENE_EXPRESSION_NAMES,
     IDA_NAMES,
     load_gene_expression,
@@ -49,6 +48,7 @@ from preimage.datasets import (
     load_ionosphere,
     load_usps,
 )
+
 from preimage.estimators._training_rows import TrainingRows
 from preimage.renormalization._learn import learn_decision_calibration
 from preimage.renormalization._left_out import left_out_decisions

@@ -35,9 +35,9 @@ from sklearn.mixture import GaussianMixture
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _reports import minutes, option_parser, origin_and_time, publish
+from data import load_usps
 
 from preimage import KernelPCA
-from preimage.datasets import load_usps
 from preimage.kernels import squared_distance_percentile
 from preimage.model_selection import DenoisingSearch
 from preimage.solvers import FixedPoint

@@ -31,10 +31,10 @@ from scipy.spatial.distance import pdist
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _reports import option_parser, origin_and_time, publish
+from data import load_usps
 from regularised_preimages import DIGITS, NOISE, PENALTY
 
 from preimage import KernelPCA
-from preimage.datasets import load_usps
 from preimage.solvers import FixedPoint, SparsePath
 
 N_POINTS, RING_NOISE, PARTIAL = 500, 0.1, 1.5 * np.pi

@@ -41,10 +41,10 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _measure import describe_machine, timed
 from _reports import option_parser, publish
+from data import load_usps
 
 from preimage import KernelPCA, Renormalized
 from preimage.calibration import leave_one_out, renormalize
-from preimage.datasets import load_usps
 
 PARTS = ("laws", "scores", "circles", "curve", "usps")
 METHODS = ("none", "histogram", "transfer", "affine", "auto")

@@ -24,13 +24,13 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from data import load_coil20, load_mnist, load_usps
 from joblib import Parallel, delayed
 from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC
 
-from preimage.datasets import load_coil20, load_mnist, load_usps
 from preimage.kernels import squared_distance_percentile
 from preimage.model_selection import WidthSearch
 from preimage.widths import class_gram

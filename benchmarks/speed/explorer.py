@@ -23,9 +23,9 @@ from playwright.sync_api import sync_playwright
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _measure import describe_machine, record
 from _reports import option_parser
+from data import load_usps
 
 from preimage import KernelPCA, explore
-from preimage.datasets import load_usps
 from preimage.kernels import Gaussian, Matern, Polynomial, RationalQuadratic
 
 # Squared distances of digits are about 200 (the median); one length of the kernels is a fraction of that.

@@ -16,9 +16,9 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _reports import option_parser
+from data import load_usps
 
 from preimage import KernelPCA
-from preimage.datasets import load_usps
 from preimage.solvers import FixedPoint
 
 

@@ -37,10 +37,10 @@ from sklearn.pipeline import make_pipeline
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _measure import describe_machine, peak_memory, timed
 from _reports import option_parser
+from data import load_mnist, load_usps
 
 from preimage import KernelPCA
 from preimage.components import Wanted, landmark_subspace
-from preimage.datasets import load_mnist, load_usps
 from preimage.feature_space import KernelMoments
 from preimage.kernels import Gaussian, resolve_gamma
 from preimage.landmarks import AutoLandmarks, KMeans, RandomlyPivotedCholesky, SparseGreedy, Uniform

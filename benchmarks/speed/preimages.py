@@ -20,9 +20,9 @@ from sklearn.decomposition import KernelPCA as Peer
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _measure import describe_machine, timed
 from _reports import option_parser
+from data import load_usps
 
 from preimage import KernelPCA
-from preimage.datasets import load_usps
 from preimage.solvers import FixedPoint
 from preimage.solvers._blocks import for_query_blocks
 

@@ -36,9 +36,9 @@ from sklearn.svm import SVC
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _measure import describe_machine, record, timed
 from _reports import option_parser
+from data import load_mnist, load_usps
 
 from preimage import compress
-from preimage.datasets import load_mnist, load_usps
 from preimage.exceptions import ConvergenceWarning
 from preimage.feature_space import Expansion
 from preimage.kernels import Gaussian

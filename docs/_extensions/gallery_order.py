@@ -9,7 +9,7 @@ SECTIONS = {
     "classes": "novelty outliers kernel_fisher kernel_kmeans kernel_neighbors_and_svm width_selection "
     "semi_supervised_spirals",
     "small_machines": "compress_svm reduced_set_vectors virtual_support_vectors sparse_greedy_regression",
-    "many_variables": "variance_inflation split_half haxby_navigation",
+    "many_variables": "variance_inflation split_half walk_between_states",
     "explore": "digits spectra wine brain",
 }
 FOLDERS = [f"../examples/{section}" for section in SECTIONS]

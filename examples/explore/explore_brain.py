@@ -5,13 +5,9 @@ Explore brain scans in a browser
 Where in the brain do two states differ? This script makes one web page of scans, drawn as three cuts through their
 voxels. Walk from the mean of one state to the mean of the other to see what changes, and where.
 
-If Haxby's volumes [1]_ are on this computer, they are 864 scans of a person who looks at pictures of eight kinds, in
-the voxels of the ventral temporal cortex. Otherwise synthetic scans of rest and movement take their place.
+The scans are synthetic: rest and movement, each with a place of activity in an ellipsoid, in smooth noise.
 
 Run ``python explore_brain.py brain.html`` to make it yourself.
-
-.. [1] J. Haxby et al., "Distributed and overlapping representations of faces and objects in ventral temporal cortex",
-   Science 293, 2001.
 """
 
 # %%
@@ -26,24 +22,12 @@ from scipy.ndimage import gaussian_filter
 from scipy.signal import detrend
 
 from preimage import KernelPCA, explore
-from preimage.datasets import load_haxby
 
 PAGE = sys.argv[1] if len(sys.argv) > 1 else "brain.html"
 
 
-def haxby():
-    """Patterns with their voxels in the order of the mask, what was looked at, the runs, and the mask."""
-    scans = load_haxby(download_if_missing=False)  # True downloads 300 MB
-    corner = scans.voxel_ijk.min(axis=0).astype(int) - 1  # the cortex with a margin of one voxel
-    voxels = scans.voxel_ijk.astype(int) - corner
-    mask = np.zeros(voxels.max(axis=0) + 2, dtype=bool)
-    mask[tuple(voxels.T)] = True
-    order = np.argsort(np.ravel_multi_index(voxels.T, mask.shape))
-    return scans.X[:, order].astype(float), scans.label_names[scans.y], scans.run, mask
-
-
-def synthetic():
-    """Scans of two states in an ellipsoid: each has a place of activity, in smooth noise."""
+def make_volumes():
+    """Scans with their voxels in the order of the mask, their states, the runs, and the mask."""
     rng, shape, y = np.random.default_rng(0), (12, 14, 10), np.arange(400) // 20 % 2
     grid = np.stack(np.meshgrid(*(np.linspace(-1, 1, size) for size in shape), indexing="ij"))
     mask = (grid**2).sum(axis=0) < 0.9
@@ -62,17 +46,14 @@ def standardized(volumes, runs):
     return patterns
 
 
-try:
-    volumes, looked_at, runs, mask = haxby()
-except FileNotFoundError:
-    volumes, looked_at, runs, mask = synthetic()
+volumes, states, runs, mask = make_volumes()
 
 # %%
 # The page. Click on a voxel to move the cuts. Under Walk, choose two states, and move the slider between them.
 
 X = standardized(volumes, runs)
 model = KernelPCA(30, gamma="median", landmarks=300, random_state=0).fit(X)
-page = explore(model, X, looked_at, label_name="state", mask=mask, colors={"run": runs}, title="States of a brain")
+page = explore(model, X, states, label_name="state", mask=mask, colors={"run": runs}, title="States of a brain")
 page.save(PAGE)
 print(page)
 

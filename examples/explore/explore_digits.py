@@ -9,8 +9,7 @@ Run ``python explore_digits.py digits.html`` to make it yourself.
 """
 
 # %%
-# The digits: 16 × 16 pixels of USPS if `preimage.datasets.load_usps` finds them on this computer, and the 8 × 8 pixels
-# that come with scikit-learn otherwise.
+# The digits of 8 × 8 pixels that come with scikit-learn.
 
 # sphinx_gallery_thumbnail_path = 'images/explorer_digits.png'
 
@@ -19,22 +18,10 @@ import sys
 from sklearn.datasets import load_digits
 
 from preimage import KernelPCA, explore
-from preimage.datasets import load_usps
 
 PAGE = sys.argv[1] if len(sys.argv) > 1 else "digits.html"
-
-
-def load():
-    """Digits of values from 0 to 1, their labels, and their shape."""
-    try:
-        usps = load_usps(download_if_missing=False)
-    except FileNotFoundError:
-        digits = load_digits()
-        return digits.data / 16, digits.target, (8, 8)
-    return (usps.X_train[:3000] + 1.0) / 2, usps.y_train[:3000], (16, 16)
-
-
-X, y, shape = load()
+digits = load_digits()
+X, y, shape = digits.data / 16, digits.target, (8, 8)
 
 # %%
 # The model and its page. 300 landmarks carry the model, so that a browser finds pre-images between two of its frames.

@@ -24,9 +24,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from preimage import KernelPCA, PenalizedDiscriminant
-from preimage.datasets import make_scans
 from preimage.kernels import resolve_gamma
 from preimage.model_selection import pr_curve, split_half_null
+from preimage.neuro import make_scans
 from preimage.plotting import MapDisplay, SplitHalfDisplay
 
 scans = make_scans(n_runs=8, n_times=30, size=16, snr=0.5, random_state=0)

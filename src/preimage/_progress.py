@@ -69,7 +69,7 @@ def report_progress(callback: Callback) -> "Reporting":
     Examples
     --------
     >>> from preimage import report_progress
-    >>> from preimage.datasets import make_scans
+    >>> from preimage.neuro import make_scans
     >>> from preimage.model_selection import split_half
     >>> from preimage import PenalizedDiscriminant
     >>> scans = make_scans(n_runs=4, n_times=30, size=12, random_state=0)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from preimage import KernelPCA
-from preimage.datasets import make_scans
 from preimage.kernels import Gaussian
+from preimage.neuro import make_scans
 
 SCANS = make_scans(n_runs=2, n_times=30, size=12, snr=3.0, random_state=0)
 A, B = SCANS.X[SCANS.y == 0], SCANS.X[SCANS.y == 1]

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from data import data_directory, load_abalone
 from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.datasets import load_iris, make_moons
@@ -13,7 +14,6 @@ from sklearn.model_selection import GridSearchCV
 
 from preimage import SparseGreedyClassifier, SparseGreedyRegressor, compress
 from preimage._arrays import to_numpy
-from preimage.datasets import data_directory, load_abalone
 from preimage.interop import expansion_of
 from preimage.kernels import Exponential, Gaussian, Linear, Polynomial
 from preimage.landmarks import KMeans, RandomlyPivotedCholesky, SparseGreedy, Uniform

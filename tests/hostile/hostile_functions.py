@@ -10,7 +10,6 @@ from sklearn.svm import SVC
 import preimage
 from preimage import (
     calibration,
-    datasets,
     eigensolvers,
     explorer,
     feature_space,
@@ -31,7 +30,6 @@ from preimage import (
 MODULES = {
     "preimage": preimage,
     "calibration": calibration,
-    "datasets": datasets,
     "eigensolvers": eigensolvers,
     "explorer": explorer,
     "feature_space": feature_space,
@@ -58,7 +56,6 @@ NOT_CALLED = {
     "neuro.mask_scans": "takes images, no numbers",
     "eigensolvers.measured_result": "takes eigenvalues and vectors of one matrix; all eigensolvers call it",
     "explorer.explore": "called as preimage.explore",
-    **{f"datasets.{name}": "reads files, takes no arrays" for name in datasets.__all__ if name.startswith("load_")},
     **{f"testing.{name}": "raises an error or returns nothing" for name in testing.__all__},
 }
 
@@ -160,7 +157,7 @@ FUNCTIONS = {
     "calibration.transfer_function": lambda i: calibration.transfer_function(
         i.A[:, 0], i.A[::-1, 0] / 2, i.option("kind", "pchip"), weights=i.w
     )(i.B.ravel()),
-    "datasets.make_scans": lambda i: datasets.make_scans(2, 8, 12, random_state=i.case.problem.seed),
+    "neuro.make_scans": lambda i: neuro.make_scans(2, 8, 12, random_state=i.case.problem.seed),
     "geometry.arc_length": lambda i: geometry.arc_length(i.kernel(), i.A),
     "geometry.christoffel_symbols": lambda i: geometry.christoffel_symbols(i.kernel(), i.A),
     "geometry.geodesic": lambda i: geometry.geodesic(i.kernel(), i.A[0], i.A[-1], n_points=5, tol=1e-4),

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from data import data_directory, load_abalone
 from numpy.testing import assert_allclose, assert_array_equal
 
-from preimage.datasets import data_directory, load_abalone
 from preimage.feature_space import GrowingSpan
 from preimage.kernels import Gaussian, Linear, Precomputed
 from preimage.landmarks import PivotedCholesky, RandomlyPivotedCholesky, Uniform

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from data import data_directory, load_abalone
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import qr
 
-from preimage.datasets import data_directory, load_abalone
 from preimage.kernels import Gaussian, Linear, Precomputed
 from preimage.landmarks import PivotedCholesky, SparseGreedy, Uniform
 

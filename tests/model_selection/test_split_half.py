@@ -6,6 +6,7 @@ from math import comb
 
 import numpy as np
 import pytest
+from data import load_haxby
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from joblib import parallel_config
@@ -17,7 +18,6 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from preimage import KernelPCA
-from preimage.datasets import load_haxby, make_scans
 from preimage.estimators._penalized_discriminant import PenalizedDiscriminant
 from preimage.model_selection._halves import half_splits
 from preimage.model_selection._pr_curve import pr_curve
@@ -28,6 +28,7 @@ from preimage.model_selection._split_half import (
     split_half,
     split_half_null,
 )
+from preimage.neuro import make_scans
 
 SCANS = make_scans(n_runs=6, n_times=24, size=12, snr=0.7, random_state=0)
 X, Y, RUN = SCANS.X, SCANS.y, SCANS.run

@@ -7,11 +7,11 @@ import pytest
 
 pytest.importorskip("nilearn", reason="brain images need nilearn")
 import nibabel
+from data import load_haxby
 from nilearn.maskers import NiftiMasker
 from sklearn.base import clone
 
 from preimage import KernelPCA
-from preimage.datasets import load_haxby
 from preimage.kernels import squared_distance_percentile
 from preimage.model_selection import DenoisingSearch
 from preimage.neuro import _denoise_image, denoise_image, mask_scans

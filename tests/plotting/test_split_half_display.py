@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from preimage.datasets import make_scans
 from preimage.estimators._penalized_discriminant import PenalizedDiscriminant
 from preimage.model_selection._pr_curve import pr_curve
+from preimage.neuro import make_scans
 from preimage.plotting._split_half import MapDisplay, SplitHalfDisplay
 
 plt = pytest.importorskip("matplotlib.pyplot", reason="figures need matplotlib")

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from data import data_directory, load_gene_expression
 from renormalization_data import high_dimensional, overlapping
 from scipy.spatial.distance import pdist
 from sklearn.linear_model import RidgeClassifier
@@ -17,7 +18,6 @@ from sklearn.svm import SVC
 
 from preimage import KernelFisherDiscriminant
 from preimage.calibration import TrainingSpan, signal_of
-from preimage.datasets import data_directory, load_gene_expression
 from preimage.exceptions import UnsupportedKernelError
 from preimage.renormalization._learn import Verdict, learn_decision_calibration
 from preimage.renormalization._left_out import LeftOutDecisions, left_out_decisions

@@ -144,7 +144,7 @@ def pr_curve(
     Examples
     --------
     >>> from preimage import PenalizedDiscriminant
-    >>> from preimage.datasets import make_scans
+    >>> from preimage.neuro import make_scans
     >>> from preimage.model_selection import pr_curve
     >>> scans = make_scans(n_runs=6, n_times=30, size=12, snr=0.7, random_state=0)
     >>> curve = pr_curve(PenalizedDiscriminant(), scans.X, scans.y, scans.run)

@@ -55,7 +55,7 @@ def reference_components(
     Examples
     --------
     >>> from preimage import KernelPCA
-    >>> from preimage.datasets import make_scans
+    >>> from preimage.neuro import make_scans
     >>> from preimage.model_selection import reference_components
     >>> scans = make_scans(n_runs=4, n_times=30, size=12, random_state=0)
     >>> model = KernelPCA(10).fit(scans.X)

@@ -156,7 +156,7 @@ def split_half(
     Examples
     --------
     >>> from preimage import PenalizedDiscriminant
-    >>> from preimage.datasets import make_scans
+    >>> from preimage.neuro import make_scans
     >>> from preimage.model_selection import split_half
     >>> scans = make_scans(n_runs=6, n_times=30, size=12, random_state=0)
     >>> result = split_half(PenalizedDiscriminant(10.0), scans.X, scans.y, scans.run)
@@ -270,7 +270,7 @@ def split_half_null(
     Examples
     --------
     >>> from preimage import PenalizedDiscriminant
-    >>> from preimage.datasets import make_scans
+    >>> from preimage.neuro import make_scans
     >>> from preimage.model_selection import split_half, split_half_null
     >>> scans = make_scans(n_runs=6, n_times=30, size=12, random_state=0)
     >>> model = PenalizedDiscriminant(10.0)

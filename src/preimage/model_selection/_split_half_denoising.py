@@ -131,7 +131,7 @@ def split_half_denoising(
     Examples
     --------
     >>> from preimage import KernelPCA
-    >>> from preimage.datasets import make_scans
+    >>> from preimage.neuro import make_scans
     >>> from preimage.model_selection import split_half_denoising
     >>> scans = make_scans(n_runs=4, n_times=24, size=12, random_state=0)
     >>> found = split_half_denoising(KernelPCA(3, gamma=1e-3), scans.X, scans.run)

@@ -114,7 +114,7 @@ def noise_of_scans(X: Rows, n_components: int = 10, n_dropped: int = 3) -> Array
 
     See Also
     --------
-    preimage.datasets.make_scans : Takes such noise.
+    preimage.neuro.make_scans : Takes such noise.
     molgedey_schuster : The components.
 
     Examples

@@ -34,7 +34,7 @@ class SplitHalfDisplay(Display):
     Examples
     --------
     >>> from preimage import PenalizedDiscriminant
-    >>> from preimage.datasets import make_scans
+    >>> from preimage.neuro import make_scans
     >>> from preimage.model_selection import pr_curve
     >>> from preimage.plotting import SplitHalfDisplay
     >>> scans = make_scans(n_runs=4, n_times=30, size=12, snr=0.7)

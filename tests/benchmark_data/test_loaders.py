@@ -3,13 +3,12 @@
 import functools
 from urllib.error import URLError
 
+import data as datasets
 import numpy as np
 import pytest
+from data import _files, _ida
 from local_sets import LOADERS, assert_arrays, each_set, local_arrays
 from sklearn.utils import Bunch
-
-from preimage import datasets
-from preimage.datasets import _files, _ida
 
 
 @each_set

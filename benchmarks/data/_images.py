@@ -10,9 +10,9 @@ from scipy.io import loadmat
 from sklearn.datasets import load_svmlight_file
 from sklearn.utils import Bunch
 
+from data._files import Arrays, DataSet, Source, load
+from data._sources import download, github, openml_images
 from preimage._typing import Array
-from preimage.datasets._files import Arrays, DataSet, Source, load
-from preimage.datasets._sources import download, github, openml_images
 
 
 def load_usps(*, download_if_missing: bool = True) -> Bunch:
@@ -43,7 +43,7 @@ def load_usps(*, download_if_missing: bool = True) -> Bunch:
 
     Examples
     --------
-    >>> from preimage.datasets import load_usps
+    >>> from data import load_usps
     >>> digits = load_usps()  # doctest: +SKIP
     >>> digits.X_train.shape, digits.X_test.shape  # doctest: +SKIP
     ((7291, 256), (2007, 256))
@@ -78,7 +78,7 @@ def load_mnist(*, download_if_missing: bool = True) -> Bunch:
 
     Examples
     --------
-    >>> from preimage.datasets import load_mnist
+    >>> from data import load_mnist
     >>> digits = load_mnist()  # doctest: +SKIP
     >>> digits.X_train.shape, digits.X_test.shape  # doctest: +SKIP
     ((60000, 784), (10000, 784))
@@ -112,7 +112,7 @@ def load_coil20(*, download_if_missing: bool = True) -> Bunch:
 
     Examples
     --------
-    >>> from preimage.datasets import load_coil20
+    >>> from data import load_coil20
     >>> views = load_coil20()  # doctest: +SKIP
     >>> views.X.shape, int(views.y.max())  # doctest: +SKIP
     ((1440, 1024), 20)

@@ -2,11 +2,10 @@
 
 import functools
 
+import data as datasets
 import numpy as np
 import pytest
-
-from preimage import datasets
-from preimage.datasets import _gene_expression, _haxby, _ida, _images, _tables
+from data import _gene_expression, _haxby, _ida, _images, _tables
 
 LOADERS = {
     _images.USPS: datasets.load_usps,

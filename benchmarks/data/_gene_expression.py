@@ -3,9 +3,9 @@
 import numpy as np
 from sklearn.utils import Bunch
 
-from preimage.datasets._files import Arrays, DataSet, Source, load
-from preimage.datasets._r_files import read_r_file
-from preimage.datasets._sources import github, text_columns
+from data._files import Arrays, DataSet, Source, load
+from data._r_files import read_r_file
+from data._sources import github, text_columns
 
 GENE_EXPRESSION_NAMES = ("colon_tumor", "leukemia_allaml", "lung_cancer")
 
@@ -41,7 +41,7 @@ def load_gene_expression(name: str, *, download_if_missing: bool = True) -> Bunc
 
     Examples
     --------
-    >>> from preimage.datasets import load_gene_expression
+    >>> from data import load_gene_expression
     >>> colon = load_gene_expression("colon_tumor")  # doctest: +SKIP
     >>> colon.X.shape, int((colon.y == 1).sum())  # doctest: +SKIP
     ((62, 2000), 40)

@@ -3,16 +3,15 @@
 import hashlib
 import zipfile
 
+import data as datasets
 import nibabel
 import numpy as np
 import public_sources
 import pytest
+from data import _files, _gene_expression, _haxby, _ida, _images, _r_files, _sources, _tables
 from local_sets import assert_arrays, local_arrays, some_arrays
 from sklearn.datasets import fetch_file
 from sklearn.utils import Bunch
-
-from preimage import datasets
-from preimage.datasets import _files, _gene_expression, _haxby, _ida, _images, _r_files, _sources, _tables
 
 FILES = {
     _images.USPS: public_sources.usps_files,

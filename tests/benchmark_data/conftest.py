@@ -6,8 +6,7 @@ import threading
 from urllib.error import URLError
 
 import pytest
-
-from preimage.datasets import _sources
+from data import _sources
 
 
 @pytest.fixture

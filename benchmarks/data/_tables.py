@@ -3,9 +3,9 @@
 import numpy as np
 from sklearn.utils import Bunch
 
+from data._files import Arrays, DataSet, Source, load
+from data._sources import github, openml_table, text_columns, wheel_member
 from preimage._typing import Array
-from preimage.datasets._files import Arrays, DataSet, Source, load
-from preimage.datasets._sources import github, openml_table, text_columns, wheel_member
 
 
 def load_ionosphere(*, download_if_missing: bool = True) -> Bunch:
@@ -35,7 +35,7 @@ def load_ionosphere(*, download_if_missing: bool = True) -> Bunch:
 
     Examples
     --------
-    >>> from preimage.datasets import load_ionosphere
+    >>> from data import load_ionosphere
     >>> radar = load_ionosphere()  # doctest: +SKIP
     >>> radar.X.shape, int((radar.y == 1).sum())  # doctest: +SKIP
     ((351, 34), 225)
@@ -70,7 +70,7 @@ def load_abalone(*, download_if_missing: bool = True) -> Bunch:
 
     Examples
     --------
-    >>> from preimage.datasets import load_abalone
+    >>> from data import load_abalone
     >>> shells = load_abalone()  # doctest: +SKIP
     >>> shells.X.shape, int(shells.y.min()), int(shells.y.max())  # doctest: +SKIP
     ((4177, 10), 1, 29)
@@ -107,7 +107,7 @@ def load_boston(*, download_if_missing: bool = True) -> Bunch:
 
     Examples
     --------
-    >>> from preimage.datasets import load_boston
+    >>> from data import load_boston
     >>> homes = load_boston()  # doctest: +SKIP
     >>> homes.X.shape, round(float(homes.y.mean()), 1)  # doctest: +SKIP
     ((506, 13), 22.5)

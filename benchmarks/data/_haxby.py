@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch
 
+from data._files import Arrays, DataSet, Source, load
 from preimage._typing import Array
-from preimage.datasets._files import Arrays, DataSet, Source, load
 
 
 def load_haxby(*, download_if_missing: bool = True) -> Bunch:
@@ -41,7 +41,7 @@ def load_haxby(*, download_if_missing: bool = True) -> Bunch:
 
     Examples
     --------
-    >>> from preimage.datasets import load_haxby
+    >>> from data import load_haxby
     >>> scans = load_haxby()  # doctest: +SKIP
     >>> scans.X.shape, len(set(scans.run)), len(scans.label_names)  # doctest: +SKIP
     ((864, 577), 12, 8)

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from sklearn.datasets import fetch_file, fetch_openml
 
+from data._files import download_directory
 from preimage._typing import Array
-from preimage.datasets._files import download_directory
 
 
 def download(url: str, sha256: str | None = None) -> bytes:

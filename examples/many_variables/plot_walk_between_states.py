@@ -6,12 +6,7 @@ What changes in the brain between two states, and where? Kernel PCA learns the p
 in feature space leads from the mean of one state to the mean of the other, and its pre-images are scans again: a film
 of what changes in between.
 
-If Haxby's volumes [1]_ are on this computer, the walk goes from faces to houses, which a person looked at. Otherwise it
-goes from rest to activity in synthetic scans, `preimage.datasets.make_scans`. The volumes are not part of the library;
-`preimage.datasets.load_haxby` downloads them.
-
-.. [1] J. Haxby et al., "Distributed and overlapping representations of faces and objects in ventral temporal cortex",
-   Science 293, 2001.
+The scans are synthetic, from rest to activity: `preimage.neuro.make_scans`.
 """
 
 # %%
@@ -24,24 +19,11 @@ import matplotlib.pyplot as plt
 import numpy as np
 from scipy.signal import detrend
 from sklearn.decomposition import PCA
-from sklearn.utils import Bunch
 
 from preimage import KernelPCA
-from preimage.datasets import load_haxby, make_scans
 from preimage.kernels import resolve_gamma
+from preimage.neuro import make_scans
 from preimage.plotting import NavigationDisplay
-
-
-def load_scans():
-    """Haxby's volumes, or synthetic ones of the same form, and the names of both ends of the walk."""
-    try:
-        return load_haxby(download_if_missing=False), ("face", "house")
-    except FileNotFoundError:
-        made = make_scans(n_runs=12, n_times=60, snr=1.0)
-    rows, columns = np.divmod(np.arange(made.X.shape[1]), made.image_shape[1])
-    voxels = np.column_stack([columns, made.image_shape[0] - 1 - rows, np.zeros_like(rows)])
-    names = ("rest", "activity")
-    return Bunch(X=made.X, y=made.y, run=made.run, label_names=names, voxel_ijk=voxels), names
 
 
 def standardized(volumes, runs):
@@ -52,39 +34,27 @@ def standardized(volumes, runs):
     return patterns
 
 
-scans, (first, last) = load_scans()
+scans, first, last = make_scans(n_runs=12, n_times=60, snr=1.0), "rest", "activity"
 X = standardized(scans.X, scans.run)
 learned = np.isin(scans.run, np.unique(scans.run)[:8])
-states = {str(name): scans.y == number for number, name in enumerate(scans.label_names)}
+states = {first: scans.y == 0, last: scans.y == 1}
 begin, end = X[learned & states[first]], X[learned & states[last]]
 print(f"{learned.sum()} scans of {X.shape[1]} voxels to learn from, {(~learned).sum()} to check with")
 
 # %%
 # The walk
 # --------
-# Five of its nine steps, seen from above as the mean over slices. Voxels that become active turn orange, those that
-# become silent turn violet.
+# Five of its nine steps. Voxels that become active turn orange, those that become silent turn violet.
 
 STEPS = 9
 model = KernelPCA(30, gamma="median").fit(X[learned])
 walk = model.navigate(begin, end, STEPS)
 
 
-def seen_from_above(patterns, voxel_ijk):
-    """Mean over slices, shape (patterns, height · width), and its image shape; NaN where there is no voxel."""
-    i, j, _ = (voxel_ijk - voxel_ijk.min(axis=0)).astype(int).T
-    shape = (int(j.max()) + 1, int(i.max()) + 1)
-    cell = (shape[0] - 1 - j) * shape[1] + i
-    count = np.bincount(cell, minlength=shape[0] * shape[1])
-    sums = np.stack([np.bincount(cell, weights=pattern, minlength=len(count)) for pattern in patterns])
-    return np.where(count > 0, sums / np.maximum(count, 1), np.nan), shape
-
-
-images, shape = seen_from_above(walk[::2], scans.voxel_ijk)
-bound = np.nanmax(np.abs(images))
-colors = plt.get_cmap("PuOr_r").with_extremes(bad="white")
+images, shape = walk[::2], scans.image_shape
+bound = np.abs(images).max()
 figure, ax = plt.subplots(figsize=(9, 2.7), layout="constrained")
-style = {"cmap": colors, "vmin": -bound, "vmax": bound}
+style = {"cmap": "PuOr_r", "vmin": -bound, "vmax": bound}
 display = NavigationDisplay.from_images(images, shape, names=(first, last), ax=ax, **style)
 figure.colorbar(display.image_, label="activity in\nstandard deviations", shrink=0.9)
 figure.suptitle(f"From {first} to {last}: pre-images on a straight line of feature space")
@@ -100,15 +70,11 @@ figure, ax = plt.subplots(figsize=(7.5, 4), layout="constrained")
 places = np.linspace(0, 1, STEPS)
 for name, rows in states.items():
     values = [np.corrcoef(step, X[~learned & rows].mean(axis=0))[0, 1] for step in walk]
-    if name in (first, last):
-        ax.plot(places, values, "o-", color="C1" if name == first else "C0", label=name, zorder=3)
-    else:
-        ax.plot(places, values, color="0.75", linewidth=1.2, label="other states")
+    ax.plot(places, values, "o-", color="C1" if name == first else "C0", label=name)
 ax.axhline(0, color="0.6", linewidth=0.8, zorder=0)
 ax.set(xlabel=f"Position on the line from {first} to {last}", ylabel="Correlation with mean scans of other runs")
 ax.grid()
-legend = dict(zip(*ax.get_legend_handles_labels()[::-1]))
-figure.legend(legend.values(), legend, loc="outside right center")
+figure.legend(loc="outside right center")
 figure.suptitle("The walk leaves one state and arrives at the other, in unseen runs too")
 plt.show()
 

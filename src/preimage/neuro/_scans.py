@@ -49,13 +49,12 @@ def make_scans(
 
     See Also
     --------
-    load_haxby : Real scans.
     preimage.neuro.noise_of_scans : Noise of real scans.
     preimage.model_selection.split_half : What such scans are for.
 
     Examples
     --------
-    >>> from preimage.datasets import make_scans
+    >>> from preimage.neuro import make_scans
     >>> scans = make_scans(n_runs=2, n_times=30, random_state=0)
     >>> scans.X.shape, int(scans.y.sum())
     ((60, 256), 20)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from preimage.datasets import make_scans
+from preimage.neuro import make_scans
 
 
 def test_scans_are_signal_and_noise_of_the_stated_ratio():

@@ -7,9 +7,9 @@ import numpy as np
 from scipy.io import loadmat
 from sklearn.utils import Bunch
 
+from data._files import Arrays, DataSet, Source, load
+from data._sources import download
 from preimage._typing import Array
-from preimage.datasets._files import Arrays, DataSet, Source, load
-from preimage.datasets._sources import download
 
 IDA_NAMES = (
     "banana",
@@ -65,7 +65,7 @@ def load_ida(name: str, *, download_if_missing: bool = True) -> Bunch:
 
     Examples
     --------
-    >>> from preimage.datasets import load_ida
+    >>> from data import load_ida
     >>> banana = load_ida("banana")  # doctest: +SKIP
     >>> X, y = banana.X[banana.is_train[0]], banana.y[banana.is_train[0]]  # doctest: +SKIP
     >>> banana.X.shape, X.shape  # doctest: +SKIP
