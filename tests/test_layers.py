@@ -36,6 +36,7 @@ LAYERS = [
         "_memory",
         "_output_files",
         "_progress",
+        "_removed",
         "_dask",
         "_finite",
         "_guards",

@@ -1,0 +1,56 @@
+"""What has left the library: public names, parameters and values of parameters, and what to use in their place.
+
+An entry stays for one release. A module whose names have left has ``__getattr__ = removed_names(__name__)``, and a
+class whose parameters have left decorates ``__init__`` with `ignores_removed`; values are refused by `check_parameters`.
+"""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from preimage._warnings import warn_user
+
+SINCE = "0.3.0"
+
+# "module.name" of the package, "Owner.parameter", or "Owner.parameter=value"; and a sentence for users.
+REMOVED = {
+    "RandomlyPivotedCholesky.method": "Rows are drawn as method='accelerated' did; block_size=1 draws one at a time.",
+}
+
+
+def sentence(entry: str) -> str | None:
+    """What is said of an entry of the table; None for what has not left."""
+    return None if entry not in REMOVED else f"preimage has no {entry} from version {SINCE} on. {REMOVED[entry]}"
+
+
+def removed_names(module: str) -> Callable[[str], Any]:
+    """`__getattr__` of a module: a warning with the sentence of a name that has left, then Python's own error."""
+
+    def __getattr__(name: str) -> Any:
+        said = sentence(f"{module.removeprefix('preimage.')}.{name}")
+        if said is not None:
+            warn_user(said, FutureWarning)
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+
+    return __getattr__
+
+
+def ignores_removed(init: Callable[..., None]) -> Callable[..., None]:
+    """Let `__init__` warn of keywords that have left, and go on without them."""
+
+    @wraps(init)
+    def __init__(self: Any, *arguments: Any, **keywords: Any) -> None:
+        for name in list(keywords):
+            if (said := sentence(f"{type(self).__name__}.{name}")) is not None:
+                del keywords[name]
+                warn_user(said, FutureWarning)
+        init(self, *arguments, **keywords)
+
+    __init__.deprecated_original = init  # type: ignore[attr-defined]  # scikit-learn reads parameters from it
+    return __init__
+
+
+def refuse_removed(owner: str, parameter: str, value: Any) -> None:
+    """Raise the sentence of a value that has left."""
+    if isinstance(value, str) and (said := sentence(f"{owner}.{parameter}={value}")) is not None:
+        raise ValueError(said)
