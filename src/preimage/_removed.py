@@ -1,7 +1,7 @@
 """What has left the library: public names, parameters and values of parameters, and what to use in their place.
 
 An entry stays for one release. A module whose names have left has ``__getattr__ = removed_names(__name__)``, and a
-class whose parameters have left decorates ``__init__`` with `ignores_removed`; values are refused by `check_parameters`.
+class whose parameters have left decorates ``__init__`` with `ignores_removed`. `check_parameters` refuses values.
 """
 
 from collections.abc import Callable
@@ -14,6 +14,11 @@ SINCE = "0.3.0"
 
 # "module.name" of the package, "Owner.parameter", or "Owner.parameter=value"; and a sentence for users.
 REMOVED = {
+    "Select.rule=eigenvectors": "rule='removal' is exact, faster, and never worse in a step.",
+    "leave_one_out.method=refit": "method='exact' gives the same scores to rounding errors.",
+    "linear_leave_one_out.method=refit": "method='exact' gives the same scores to rounding errors.",
+    "DistanceConstraint.form": "The form is 'inner_products'; the published one is for targets of length one.",
+    "WeightedMean.form": "The form is 'inner_products'; the published one is for targets of length one.",
     "RandomlyPivotedCholesky.method": "Rows are drawn as method='accelerated' did; block_size=1 draws one at a time.",
 }
 
