@@ -36,6 +36,8 @@ LAYERS = [
         "_memory",
         "_output_files",
         "_progress",
+        "_removed",
+        "_show_versions",
         "_dask",
         "_finite",
         "_guards",

@@ -49,6 +49,7 @@ from preimage._arrays import (
 )
 from preimage._finite import current_method, is_finite
 from preimage._memory import memory_budget
+from preimage._removed import refuse_removed
 from preimage._scale import is_moderate, refuse_far_queries, training_inputs
 from preimage._typing import Array, Rows, Seed, Targets
 from preimage._warnings import unwarned
@@ -112,6 +113,8 @@ def check_parameters(owner: Any) -> None:
         key = type(owner), tuple((type(value), value) for value in values.values())
         if key in _accepted:
             return
+    for name, value in values.items():
+        refuse_removed(type(owner).__name__, name, value)
     validate_parameter_constraints(owner._parameter_constraints, values, caller_name=type(owner).__name__)
     if key is not None:
         if len(_accepted) >= MOST_ACCEPTED:

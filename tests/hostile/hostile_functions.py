@@ -51,9 +51,9 @@ NOT_CALLED = {
     "interop.to_onnx": "files are tested by mutilation",
     "preimage.to_onnx": "files are tested by mutilation",
     "preimage.report_progress": "no numbers",
+    "preimage.show_versions": "no numbers",
     "kernels.Cosine": "a kernel, among the others",
     "neuro.denoise_image": "takes images; its estimator is called with rows",
-    "neuro.mask_scans": "takes images, no numbers",
     "eigensolvers.measured_result": "takes eigenvalues and vectors of one matrix; all eigensolvers call it",
     "explorer.explore": "called as preimage.explore",
     **{f"testing.{name}": "raises an error or returns nothing" for name in testing.__all__},
@@ -159,16 +159,12 @@ FUNCTIONS = {
     )(i.B.ravel()),
     "neuro.make_scans": lambda i: neuro.make_scans(2, 8, 12, random_state=i.case.problem.seed),
     "geometry.arc_length": lambda i: geometry.arc_length(i.kernel(), i.A),
-    "geometry.christoffel_symbols": lambda i: geometry.christoffel_symbols(i.kernel(), i.A),
     "geometry.geodesic": lambda i: geometry.geodesic(i.kernel(), i.A[0], i.A[-1], n_points=5, tol=1e-4),
     "geometry.log_volume_element": lambda i: geometry.log_volume_element(i.kernel(), i.A),
     "geometry.mercer_report": lambda i: geometry.mercer_report(i.kernel(), i.A),
     "geometry.metric_tensor": lambda i: geometry.metric_tensor(i.kernel(), i.A),
     "geometry.plane_curvatures": lambda i: geometry.plane_curvatures(i.kernel(), i.A),
-    "geometry.ricci_tensor": lambda i: geometry.ricci_tensor(i.kernel(), i.A),
-    "geometry.riemann_tensor": lambda i: geometry.riemann_tensor(i.kernel(), i.A),
     "geometry.scalar_curvature": lambda i: geometry.scalar_curvature(i.kernel(), i.A),
-    "geometry.sectional_curvatures": lambda i: geometry.sectional_curvatures(i.kernel(), i.A, i.A, i.A[::-1]),
     "interop.machine_of": lambda i: interop.machine_of(i.fitted()),
     "kernels.gamma_from_width": lambda i: kernels.gamma_from_width(abs(float(i.A[0, 0])), "gamma"),
     "kernels.width_from_gamma": lambda i: kernels.width_from_gamma(abs(float(i.A[0, 0])), "gamma"),
@@ -210,8 +206,6 @@ FUNCTIONS = {
     "model_selection.split_half_null": lambda i: model_selection.split_half_null(
         preimage.PenalizedDiscriminant(), i.X, i.y, i.groups(), n_splits=2, n_permutations=2
     ),
-    "neuro.molgedey_schuster": lambda i: neuro.molgedey_schuster(i.A, 2),
-    "neuro.noise_of_scans": lambda i: neuro.noise_of_scans(i.A, 2, 1),
     "reduced_sets.project": lambda i: reduced_sets.project(i.expansion(), i.B),
     "reduced_sets.relative_error": lambda i: reduced_sets.relative_error(
         i.expansion(), reduced_sets.project(i.expansion(), i.A[:2])

@@ -28,7 +28,7 @@ from preimage.reduced_sets import (
 )
 from preimage.reduced_sets._reducer import check_n_points
 
-SELECTORS = [Select(), Select("forward"), Select("eigenvectors"), SelectL1(), SelectL1(adaptive=False)]
+SELECTORS = [Select(), Select("forward"), SelectL1(), SelectL1(adaptive=False)]
 
 
 MOVERS = [Construct(), Refine(), Refine(Select()), Distill(), Distill(Select("forward"))]
@@ -248,7 +248,7 @@ def test_degenerate_targets_give_finite_answers(reducer, kernel, case, rng):
             assert relative_error(target[:k], reduction.expansion) <= 1 + 1e-9
 
 
-NESTED = [Select(), Select("forward"), Select("eigenvectors"), Construct()]
+NESTED = [Select(), Select("forward"), Construct()]
 
 
 nested = pytest.mark.parametrize("reducer", NESTED, ids=repr)
@@ -396,7 +396,7 @@ def test_a_target_of_length_zero_has_no_error(rng):
     assert relative_error(nothing, project(nothing, target.points[:3])) == 0
 
 
-@pytest.mark.parametrize("reducer", [Select(), SelectL1(), Select("eigenvectors")])
+@pytest.mark.parametrize("reducer", [Select(), SelectL1()])
 def test_matrices_beyond_the_memory_are_refused(reducer, monkeypatch):
     monkeypatch.setattr("preimage.reduced_sets._reducer.memory_budget", lambda *_: 10**6)
     target = Expansion(Gaussian(0.5), np.random.default_rng(0).normal(size=(300, 2)), np.ones((300, 1)))

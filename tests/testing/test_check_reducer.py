@@ -12,7 +12,6 @@ from preimage.testing import check_reducer
 REDUCERS = [
     (Select(), Laplacian(0.4)),
     (Select("forward"), None),
-    (Select("eigenvectors"), None),
     (SelectL1(), None),
     (Construct(), None),
     (Construct(), Polynomial(2)),

@@ -4,14 +4,15 @@ import numpy as np
 
 from preimage._arrays import as_points, in_double, to_dense
 from preimage._finite import gives_finite_numbers
-from preimage._linalg import match, matched, numerical_rank, rank_tolerance
+from preimage._linalg import match, numerical_rank, rank_tolerance
+from preimage._removed import refuse_removed
 from preimage._typing import Array, Rows
 from preimage.calibration._downdate import Downdate
 from preimage.calibration._inflation import inflation
 from preimage.calibration._orthogonal import heights, is_needed, spectrum
 from preimage.calibration._samples import mean
 
-METHODS = ("exact", "first_order", "refit")
+METHODS = ("exact", "first_order")
 # Components of the others beyond those asked for, among which the last ones may find the axis they resemble. Without
 # spare ones the deviation of the last component is biased.
 SPARE_COMPONENTS = 3
@@ -88,8 +89,7 @@ def leave_one_out(
     :math:`\Lambda - w \rho\, t_n t_n^\top` with :math:`\rho = W / (W - w)` and the sum W of the weights.
 
     "first_order" keeps the axes of all points and takes away what the point has outside the span of the others,
-    :math:`t_{nk} (\rho - h_n^2 / \lambda_k)`, with :math:`h_n^2 = 1/(K_c^+)_{nn}` [2]_. "refit" decomposes the Gram
-    matrix of the others n times.
+    :math:`t_{nk} (\rho - h_n^2 / \lambda_k)`, with :math:`h_n^2 = 1/(K_c^+)_{nn}` [2]_.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def leave_one_out(
         Leading components; None takes all.
     centered : bool, default=True
         Principal components about the mean; False leaves the origin where it is.
-    method : {"exact", "first_order", "refit"}, default="exact"
+    method : {"exact", "first_order"}, default="exact"
         How points are left out, see above.
     sample_weight : array of shape (n,), optional
         Positive weights; for "exact" alone.
@@ -134,13 +134,11 @@ def leave_one_out(
     >>> bool((scores.inflation > 3).all())
     True
     """
-    _check(method, n_components)
+    _check("leave_one_out", method, n_components)
     if len(gram) < 3:
         raise ValueError(f"leave_one_out needs 3 points at least; got {len(gram)}.")
     weights = _check_weights(sample_weight, len(gram), method)
     values, vectors = spectrum(gram, centered, weights=weights)
-    if method == "refit":
-        return _refitted(np.asarray(gram, dtype=np.float64), values, vectors, n_components, centered)
     return _from_spectrum(values, vectors, n_components, centered, method, weights)
 
 
@@ -177,7 +175,7 @@ def linear_leave_one_out(
     >>> bool((linear_leave_one_out(X, 2).inflation > 3).all())
     True
     """
-    _check(method, n_components)
+    _check("linear_leave_one_out", method, n_components)
     X = in_double(to_dense(as_points(X)))
     if X.ndim != 2 or len(X) < 3:
         raise ValueError(f"linear_leave_one_out needs 3 rows at least, in an array of shape (n, d); got {X.shape}.")
@@ -191,8 +189,6 @@ def linear_leave_one_out(
             "the range of floating numbers. Divide X by that entry; scores are divided by it as well."
         )
     X = X - X.mean(axis=0) if centered else X
-    if method == "refit":
-        return leave_one_out(X @ X.T, n_components, centered=centered, method=method)
     # The triangular factor of the columns has the same scores, without axes of length d that nobody needs. (The Gram
     # matrix would be three times cheaper still, and lose singular values below 1e-8 of the largest.)
     triangular: Array = np.linalg.qr(X.T, mode="r") if X.shape[1] > len(X) else X.T
@@ -201,7 +197,8 @@ def linear_leave_one_out(
     return _from_spectrum(sizes[:rank] ** 2, vectors[:, :rank], n_components, centered, method)
 
 
-def _check(method: str, n_components: int | None) -> None:
+def _check(who: str, method: str, n_components: int | None) -> None:
+    refuse_removed(who, "method", method)
     if method not in METHODS:
         raise ValueError(f"Leave-one-out scores have the methods {', '.join(METHODS)}; got {method!r}.")
     if n_components is not None and n_components < 1:
@@ -268,23 +265,3 @@ class _Folds:
         others = np.delete(scores, n, axis=0)
         # Subtract the mean of the others, −w tₙ / (W − w), which is contained in their coordinates.
         return others - mean(others, np.delete(self.mass, n)) if self.mass is not None else others
-
-
-def _refitted(gram: Array, values: Array, vectors: Array, n_components: int | None, centered: bool) -> LeaveOneOut:
-    """A decomposition for every point left out: the definition."""
-    count = len(values) if n_components is None else min(n_components, len(values))
-    train = vectors[:, :count] * np.sqrt(values[:count])
-    left_out, left_values = np.zeros_like(train), np.zeros_like(train)
-    for n in range(len(gram)):
-        others = np.delete(np.arange(len(gram)), n)
-        K = gram[np.ix_(others, others)]
-        fold_values, fold_vectors = spectrum(K, centered, count + SPARE_COMPONENTS)
-        axes = fold_vectors / np.sqrt(fold_values)
-        row = gram[n, others]
-        row = row - row.mean() - K.mean(axis=0) + K.mean() if centered else row
-        # ⟨axis of the fold, axis of all⟩, from the scores of the others along the latter.
-        centers = train[others].mean(axis=0) if centered else 0.0
-        order, signs = match(axes.T @ (train[others] - centers))
-        left_out[n] = matched((row @ axes)[None, :], order, signs)[0]
-        left_values[n] = matched(fold_values[None, :], order, np.ones(count))[0]
-    return LeaveOneOut(train, left_out, values[:count], left_values)

@@ -4,10 +4,11 @@ from numbers import Integral
 
 import numpy as np
 
+from preimage._removed import ignores_removed
 from preimage._typing import Seed
-from preimage._validation import Interval, StrOptions
+from preimage._validation import Interval
 from preimage.feature_space import GrowingSpan, Proposal
-from preimage.feature_space._elimination import by_rejection, in_order
+from preimage.feature_space._elimination import by_rejection
 from preimage.landmarks._selector import COMMON_CONSTRAINTS, LandmarkSelector
 
 
@@ -80,7 +81,7 @@ class RandomlyPivotedCholesky(LandmarkSelector):
 
     Drawing one at a time is slow. The accelerated form [2]_ proposes a block of rows from the residuals as they are,
     then takes each with probability (residual now) / (residual when proposed), which gives the same distribution with
-    products of matrices. The block form takes all proposals; those that are close together waste landmarks.
+    products of matrices.
 
     Parameters
     ----------
@@ -88,10 +89,8 @@ class RandomlyPivotedCholesky(LandmarkSelector):
         Largest number of landmarks; None leaves it to `tol`.
     tol : float or None, default=None
         Stop when the residual trace is at most this fraction of the trace of the kernel.
-    method : {"accelerated", "block", "plain"}, default="accelerated"
-        How rows are drawn, see above.
     block_size : int, default=128
-        Rows proposed at once; "plain" proposes one.
+        Rows proposed at once; with 1 each is taken.
     sample_size : int or None, default=5000
         With more rows than this, landmarks are chosen in a sample of so many (at least ten times `n_landmarks`), and
         the residual trace is estimated from others. None looks at all rows, and takes n × m numbers of memory.
@@ -124,22 +123,20 @@ class RandomlyPivotedCholesky(LandmarkSelector):
 
     _parameter_constraints = {
         **COMMON_CONSTRAINTS,
-        "method": [StrOptions({"accelerated", "block", "plain"})],
         "block_size": [Interval(Integral, 1, None, closed="left")],
     }
 
+    @ignores_removed
     def __init__(
         self,
         n_landmarks: int | None = 100,
         tol: float | None = None,
-        method: str = "accelerated",
         block_size: int = 128,
         sample_size: int | None = 5_000,
         random_state: Seed = 0,
     ) -> None:
         self.n_landmarks = n_landmarks
         self.tol = tol
-        self.method = method
         self.block_size = block_size
         self.sample_size = sample_size
         self.random_state = random_state
@@ -148,12 +145,11 @@ class RandomlyPivotedCholesky(LandmarkSelector):
         numbers, residuals = span.open_rows()
         if not numbers.size:
             return Proposal(numbers)  # every row lies in the span
-        count = 1 if self.method == "plain" else self.block_size
-        proposals = numbers[_draw(residuals, count, rng)]
+        proposals = numbers[_draw(residuals, self.block_size, rng)]
         # A row can be proposed twice and then has a second chance; equal rows of H make sure that it is chosen once.
         distinct, positions = np.unique(proposals, return_inverse=True)
         H = span.residual_block(distinct)[np.ix_(positions, positions)]
-        return Proposal(proposals, by_rejection(H, rng) if self.method == "accelerated" else in_order, block=H)
+        return Proposal(proposals, by_rejection(H, rng), block=H)
 
 
 def _draw(weights: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:

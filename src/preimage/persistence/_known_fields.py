@@ -7,6 +7,8 @@ from inspect import isclass, isfunction
 from types import CodeType
 from typing import Any
 
+from preimage._removed import REMOVED
+
 # Libraries whose classes files hold; their methods are written in Python, so that their names can be read.
 _LIBRARIES = ("preimage.", "sklearn.")
 # What scikit-learn's functions set on every estimator.
@@ -16,9 +18,10 @@ _SET_BY_VALIDATION = ("n_features_in_", "feature_names_in_")
 def unknown_fields(cls: type, names: Any) -> list[str]:
     """Those of `names` that nothing mentions in the modules which define `cls`, its bases, and what they import.
 
-    No version of the code that wrote such a field is installed, so nothing here will read it.
+    No version of the code that wrote such a field is installed, so nothing here will read it. Parameters that have left
+    the library are known.
     """
-    return sorted(set(names) - _names_in(cls))
+    return sorted(name for name in set(names) - _names_in(cls) if f"{cls.__name__}.{name}" not in REMOVED)
 
 
 @cache

@@ -4,7 +4,6 @@ import numpy as np
 from scipy.linalg import lapack
 
 from preimage._arrays import take_rows, to_numpy
-from preimage._linalg import eigh_descending, rank_tolerance
 from preimage._threads import small_matrices
 from preimage._typing import Array
 from preimage._validation import StrOptions, check_parameters
@@ -27,15 +26,13 @@ class Select(NestedReducer):
       up for it: :math:`\rho^*(n) = \sum_c \alpha_{nc}^2 / (K^{-1})_{nn}` (R9). Errors of the steps add up exactly.
     - "forward" starts from nothing and adds the point that takes most of what is left, (R4); it never forms K, and is
       better when few of many points remain.
-    - "eigenvectors" is the rule of [1]_: remove the point that an eigenvector of K with a small eigenvalue expresses
-      best by the others, :math:`\rho(i, n) = \alpha_n^2\lambda_i/(u_i)_n^2` (R7). One eigendecomposition per
-      removal, and in each step at best as good as "removal"; kept for comparison.
 
-    Coefficients are those of the projection (R2) in the end.
+    Coefficients are those of the projection (R2) in the end. The rule of [1]_, by eigenvectors of K with small
+    eigenvalues, takes a decomposition for each removal and is in each step at best as good as "removal".
 
     Parameters
     ----------
-    rule : {"removal", "forward", "eigenvectors"}, default="removal"
+    rule : {"removal", "forward"}, default="removal"
         How points are chosen, see above.
 
     See Also
@@ -60,7 +57,7 @@ class Select(NestedReducer):
     array([[1., 1.]])
     """
 
-    _parameter_constraints = {"rule": [StrOptions({"removal", "forward", "eigenvectors"})]}
+    _parameter_constraints = {"rule": [StrOptions({"removal", "forward"})]}
 
     def __init__(self, rule: str = "removal") -> None:
         self.rule = rule
@@ -73,9 +70,8 @@ class Select(NestedReducer):
         coefficients = to_numpy(target.coefficients).astype(float)
         # Costs are squares, which overflow where coefficients do not; a power of two changes none of their digits.
         coefficients = np.ldexp(coefficients, -np.frexp(np.abs(coefficients).max(initial=0.0))[1])
-        remove = _remove if self.rule == "removal" else _remove_by_eigenvectors
         with small_matrices(gram.shape[0]):
-            removed = remove(gram, coefficients)
+            removed = _remove(gram, coefficients)
         return take_rows(target.points, removed[::-1].copy())
 
 
@@ -136,25 +132,6 @@ def _inverse(gram: np.ndarray) -> np.ndarray:
         lower = np.tril(lapack.dpotri(factor, lower=1)[0])
         return lower + np.tril(lower, -1).T
     raise ValueError("Select cannot invert the kernel matrix of the points: its values overflow. Scale the data.")
-
-
-def _remove_by_eigenvectors(gram: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
-    """All points in the order in which eigenvectors with small eigenvalues remove them, (R7) and (R8)."""
-    remaining, alpha = np.arange(gram.shape[0]), coefficients
-    order: list[int] = []
-    while remaining.size > 1:
-        values, vectors = eigh_descending(gram[np.ix_(remaining, remaining)])
-        # Rounding makes the smallest eigenvalues anything, negative too, and they would always win.
-        values = np.maximum(values, rank_tolerance(values.size, values.dtype) * max(values[0], np.finfo(float).tiny))
-        sizes = np.einsum("ij,ij->i", alpha, alpha)[:, None]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            cost = np.where(sizes == 0, 0.0, sizes * values / vectors**2)  # (n, i)
-        chosen, i = np.unravel_index(np.nanargmin(cost), cost.shape)
-        if alpha[chosen].any():
-            alpha = alpha - np.outer(vectors[:, i] / vectors[chosen, i], alpha[chosen])
-        order.append(remaining[chosen])
-        remaining, alpha = np.delete(remaining, chosen), np.delete(alpha, chosen, axis=0)
-    return np.asarray([*order, *remaining])
 
 
 def _forward_order(target: Expansion, n_points: int) -> np.ndarray:

@@ -7,9 +7,10 @@ import numpy as np
 from preimage._arrays import array_namespace, epsilon, from_numpy, squared_row_norms, take_rows, to_dense, to_numpy
 from preimage._decompositions import eigh, svd
 from preimage._linalg import eigh_descending, numerical_rank
+from preimage._removed import ignores_removed
 from preimage._rows import map_rows
 from preimage._typing import Array
-from preimage._validation import Interval, StrOptions, check_parameters
+from preimage._validation import Interval, check_parameters
 from preimage._warnings import unwarned
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Expansion, Gram
@@ -19,17 +20,11 @@ from preimage.solvers._preimage import PreimageResult, TargetSolver, about_origi
 # Values below this many squared rounding errors of the largest are clipped to it: the inverse profile of a decaying
 # kernel at zero is infinite. Such values mean "very far" (72 times 1/γ for a Gaussian) and place nothing.
 FARTHEST = 1e3
-FORMS = ("inner_products", "published")
 
 
 def values_at_points(target: Expansion) -> Array:
     """⟨φ(xᵢ), Ψⱼ⟩ for all points and vectors of `target`, shape (q, n)."""
     return (Gram(target.kernel, target.points) @ target.coefficients).T
-
-
-def published_values(values: Array, target: Expansion) -> Array:
-    """1 − d̃²/2 with the feature-space distance d̃: what the papers take for k(z, xᵢ) of a unit kernel."""
-    return values + (1 - target.squared_norms()[:, None]) / 2
 
 
 def require_profile(kernel: Kernel, who: str, *, radial: bool = False) -> None:
@@ -67,15 +62,10 @@ class WeightedMean(TargetSolver):
 
     .. math:: z = \sum_i \alpha_i \Psi(x_i) x_i \Big/ \sum_i \alpha_i \Psi(x_i),
 
-    whose denominator is :math:`\|\Psi\|^2`. The published form replaces :math:`\Psi(x_i)` by
-    :math:`1 - \tilde d_i^2/2`; for targets much shorter than one it collapses to :math:`\sum_i \alpha_i x_i`. For other
-    radial kernels the weights contain the derivative of the profile at the distance that the value implies. The formula
-    is fast, and a good start for other solvers.
-
-    Parameters
-    ----------
-    form : {"inner_products", "published"}, default="inner_products"
-        Weights from :math:`\Psi(x_i)`, or as published.
+    whose denominator is :math:`\|\Psi\|^2`. The publication has :math:`1 - \tilde d_i^2/2` in place of
+    :math:`\Psi(x_i)`; for targets much shorter than one that collapses to :math:`\sum_i \alpha_i x_i`. For other radial
+    kernels the weights contain the derivative of the profile at the distance that the value implies. The formula is
+    fast, and a good start for other solvers.
 
     See Also
     --------
@@ -101,19 +91,15 @@ class WeightedMean(TargetSolver):
     array([[0.5]])
     """
 
-    _parameter_constraints = {"form": [StrOptions(set(FORMS))]}
-
-    def __init__(self, form: str = "inner_products") -> None:
-        self.form = form
+    @ignores_removed
+    def __init__(self) -> None:
+        pass
 
     @about_origin
     def solve(self, target: Expansion, start: Array | None = None, anchor: Array | None = None) -> PreimageResult:
-        check_parameters(self)
         kernel = target.kernel
         require_profile(kernel, "WeightedMean", radial=True)
         values = values_at_points(target)
-        if self.form == "published":
-            values = published_values(values, target)
         # For a Gaussian the derivative is −γ times the value, so no inverse of the profile is needed.
         derivatives = (
             -values
@@ -218,9 +204,6 @@ class DistanceConstraint(TargetSolver):
         Points that place each pre-image.
     rtol : float, default=0.01
         Directions with singular values below `rtol` times the largest are left out.
-    form : {"inner_products", "published"}, default="inner_products"
-        Distances from :math:`\Psi(x_i)`, or from :math:`1 - \tilde d_i^2/2` as published, which takes the target for a
-        vector of length one.
 
     See Also
     --------
@@ -252,40 +235,36 @@ class DistanceConstraint(TargetSolver):
     _parameter_constraints = {
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "rtol": [Interval(Real, 0, 1, closed="left")],
-        "form": [StrOptions(set(FORMS))],
     }
 
-    def __init__(self, n_neighbors: int = 10, rtol: float = 0.01, form: str = "inner_products") -> None:
+    @ignores_removed
+    def __init__(self, n_neighbors: int = 10, rtol: float = 0.01) -> None:
         self.n_neighbors = n_neighbors
         self.rtol = rtol
-        self.form = form
 
     @about_origin
     def solve(self, target: Expansion, start: Array | None = None, anchor: Array | None = None) -> PreimageResult:
         check_parameters(self)
         require_profile(target.kernel, "DistanceConstraint")
         values = values_at_points(target)
-        squared = self._squared_distances(target, values)  # (q, n)
+        squared = _squared_distances(target, values)  # (q, n)
         count = min(self.n_neighbors, target.points.shape[0])
         points = to_dense(target.points)
         Z = map_rows(lambda rows: _place(points, rows, count, self.rtol), squared, rows=256)
         return direct_result(Z, objective_at(target, Z))
 
-    def _squared_distances(self, target: Expansion, values: Array) -> Array:
-        """Squared distances (q, n) in input space that the values (q, n) of the targets at their points imply."""
-        kernel = target.kernel
-        if kernel.is_radial:
-            if self.form == "published":
-                values = published_values(values, target)
-            return kernel.inverse_profile(in_range(values, kernel))
-        if self.form == "published":
-            raise UnsupportedKernelError("The published form is for radial kernels; use form='inner_products'.")
-        # By the law of cosines, ‖xᵢ − z‖² = ‖xᵢ‖² + ‖z‖² − 2 xᵢ·z with inner products from the inverse profile.
-        with np.errstate(invalid="ignore", divide="ignore"):
-            squared_z = kernel.inverse_profile(target.squared_norms())
-            products = kernel.inverse_profile(values)
-            squared = squared_row_norms(target.points)[None, :] + squared_z[:, None] - 2 * products
-        return _defined(squared)
+
+def _squared_distances(target: Expansion, values: Array) -> Array:
+    """Squared distances (q, n) in input space that the values (q, n) of the targets at their points imply."""
+    kernel = target.kernel
+    if kernel.is_radial:
+        return kernel.inverse_profile(in_range(values, kernel))
+    # By the law of cosines, ‖xᵢ − z‖² = ‖xᵢ‖² + ‖z‖² − 2 xᵢ·z with inner products from the inverse profile.
+    with np.errstate(invalid="ignore", divide="ignore"):
+        squared_z = kernel.inverse_profile(target.squared_norms())
+        products = kernel.inverse_profile(values)
+        squared = squared_row_norms(target.points)[None, :] + squared_z[:, None] - 2 * products
+    return _defined(squared)
 
 
 def _defined(squared: Array) -> Array:
