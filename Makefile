@@ -56,7 +56,7 @@ dist: $(INSTALLED)
 	rm -rf dist
 	$(BIN)/python -m build
 	$(BIN)/python -m twine check --strict dist/*
-	$(BIN)/python -m uv run --isolated --no-project --with "$$(ls dist/*.whl)[cli]" preimage doctor
+	$(BIN)/python -m uv run --isolated --no-project --with "$$(ls dist/*.whl)[cli]" python -c "import preimage; preimage.show_versions()"
 
 clean:
 	rm -rf $(VENV) $(OLDEST) dist demo fuzz

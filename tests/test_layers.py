@@ -37,6 +37,7 @@ LAYERS = [
         "_output_files",
         "_progress",
         "_removed",
+        "_show_versions",
         "_dask",
         "_finite",
         "_guards",

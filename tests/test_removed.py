@@ -7,7 +7,7 @@ import pytest
 from preimage._removed import REMOVED, sentence
 from preimage.landmarks import RandomlyPivotedCholesky
 
-NAMES = [entry for entry in REMOVED if entry[0].islower() and "=" not in entry]
+NAMES = [entry for entry in REMOVED if entry[0].islower() and "=" not in entry and not entry.startswith("cli.")]
 
 
 @pytest.mark.parametrize("entry", NAMES)

@@ -107,14 +107,12 @@ def compared(n_classes, n_views, n_features, dtype, repeats):
 
 
 def large(n_classes, n_views, n_features):
-    """All pairs in bounded memory, a sample of points, and the rows that the randomised ball draws."""
+    """All pairs in bounded memory, and a sample of points."""
     X, y = objects(n_classes, n_views, n_features)
     print(f"\n{len(X):,} points of {n_classes:,} classes in {n_features} dimensions, twelve widths or more:\n")
     print("| search | seconds | chosen γ | peak memory so far |")
     print("| --- | --- | --- | --- |")
     searches = {
-        "randomised ball, 50 rows": WidthSearch(criterion="randomized_ball", n_steps=50),
-        "randomised ball, 200 rows": WidthSearch(criterion="randomized_ball", n_steps=200),
         "six criteria, 10 points a class": WidthSearch(n_samples=10 * n_classes),
         "six criteria, all points": WidthSearch(verbose=True),
     }

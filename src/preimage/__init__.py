@@ -1,6 +1,7 @@
 """Kernel methods with pre-images: into feature space and back to inputs, with scikit-learn's interface."""
 
 from preimage._progress import report_progress
+from preimage._show_versions import show_versions
 from preimage.estimators import (
     CompressedClassifier,
     CompressedDetector,
@@ -62,5 +63,6 @@ __all__ = [
     "load",
     "report_progress",
     "save",
+    "show_versions",
     "to_onnx",
 ]

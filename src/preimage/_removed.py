@@ -14,6 +14,13 @@ SINCE = "0.3.0"
 
 # "module.name" of the package, "Owner.parameter", or "Owner.parameter=value"; and a sentence for users.
 REMOVED = {
+    "cli.doctor": "Type: python -c 'import preimage; preimage.show_versions()'.",
+    "neuro.mask_scans": "nilearn.maskers.NiftiMasker(mask).fit_transform(image) gives the table.",
+    "neuro.molgedey_schuster": "sklearn.decomposition.FastICA and preimage.KernelProjectionPursuit separate sources.",
+    "neuro.noise_of_scans": "datasets.make_scans takes noise of any kind; nilearn.signal.clean removes slow signals.",
+    "WidthSearch.criterion=primal_dual_ball": "criterion='enclosing_ball' is exact and faster.",
+    "WidthSearch.criterion=randomized_ball": "criterion='enclosing_ball' is exact; n_samples takes fewer points.",
+    "WidthSearch.n_steps": "It belonged to criterion='randomized_ball'.",
     "Select.rule=eigenvectors": "rule='removal' is exact, faster, and never worse in a step.",
     "leave_one_out.method=refit": "method='exact' gives the same scores to rounding errors.",
     "linear_leave_one_out.method=refit": "method='exact' gives the same scores to rounding errors.",

@@ -47,9 +47,14 @@ def test_examples_run(files, monkeypatch, line):
     monkeypatch.setattr(_compress, "SECONDS", 0.0001)
     program, command, *words = shlex.split(line)
     assert program == "preimage"
-    again = [] if command == "doctor" else ["--force"]
-    result = CliRunner().invoke(_app.app, [command, *words, *again])
+    result = CliRunner().invoke(_app.app, [command, *words, "--force"])
     assert result.exit_code == 0, result.output
+
+
+def test_the_doctor_says_where_it_has_gone():
+    result = CliRunner().invoke(_app.app, ["doctor"])
+    assert result.exit_code == 0 and "preimage.show_versions()" in result.stderr and "BLAS" in result.stdout
+    assert "doctor" not in CliRunner().invoke(_app.app, ["--help"]).output
 
 
 @pytest.mark.parametrize("command", _app.COMMANDS)

@@ -37,11 +37,11 @@ class FailingImport:
 def test_failures_while_loading_are_one_line(monkeypatch, error, code):
     monkeypatch.delitem(sys.modules, "preimage.cli._app", raising=False)
     monkeypatch.setattr(sys, "meta_path", [FailingImport(error), *sys.meta_path])
-    monkeypatch.setattr(sys, "argv", ["preimage", "doctor"])
+    monkeypatch.setattr(sys, "argv", ["preimage", "embed"])
     with pytest.raises(SystemExit) as ended:
         main()
     assert str(ended.value.code).startswith(str(code)) and "\n" not in str(ended.value.code)
-    monkeypatch.setattr(sys, "argv", ["preimage", "doctor", "--debug"])
+    monkeypatch.setattr(sys, "argv", ["preimage", "embed", "--debug"])
     if not isinstance(error, KeyboardInterrupt):
         with pytest.raises(type(error)):
             main()

@@ -141,7 +141,7 @@ def test_wrong_data_end_in_one_line(folder, tmp_path, monkeypatch, problem, run)
         assert np.isfinite(np.load(tmp_path / "out.npy")).all()
 
 
-@pytest.mark.parametrize("command", [name for name in _app.COMMANDS if name != "doctor"])
+@pytest.mark.parametrize("command", _app.COMMANDS)
 @pytest.mark.parametrize(
     "option", [["--no-such-option"], ["--seed", "-1"], ["--seed", "one"], ["--output-format", "doc"]]
 )
@@ -164,5 +164,4 @@ def test_no_command_and_no_arguments_are_wrong_uses():
     assert CliRunner().invoke(_app.app, []).exit_code == ExitCode.WRONG_USE
     assert "Did you mean 'embed'" in CliRunner().invoke(_app.app, ["embde"]).output
     for command in _app.COMMANDS:
-        if command != "doctor":
-            assert CliRunner().invoke(_app.app, [command]).exit_code == ExitCode.WRONG_USE
+        assert CliRunner().invoke(_app.app, [command]).exit_code == ExitCode.WRONG_USE

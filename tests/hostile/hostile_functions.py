@@ -53,9 +53,9 @@ NOT_CALLED = {
     "interop.to_onnx": "files are tested by mutilation",
     "preimage.to_onnx": "files are tested by mutilation",
     "preimage.report_progress": "no numbers",
+    "preimage.show_versions": "no numbers",
     "kernels.Cosine": "a kernel, among the others",
     "neuro.denoise_image": "takes images; its estimator is called with rows",
-    "neuro.mask_scans": "takes images, no numbers",
     "eigensolvers.measured_result": "takes eigenvalues and vectors of one matrix; all eigensolvers call it",
     "explorer.explore": "called as preimage.explore",
     **{f"datasets.{name}": "reads files, takes no arrays" for name in datasets.__all__ if name.startswith("load_")},
@@ -213,8 +213,6 @@ FUNCTIONS = {
     "model_selection.split_half_null": lambda i: model_selection.split_half_null(
         preimage.PenalizedDiscriminant(), i.X, i.y, i.groups(), n_splits=2, n_permutations=2
     ),
-    "neuro.molgedey_schuster": lambda i: neuro.molgedey_schuster(i.A, 2),
-    "neuro.noise_of_scans": lambda i: neuro.noise_of_scans(i.A, 2, 1),
     "reduced_sets.project": lambda i: reduced_sets.project(i.expansion(), i.B),
     "reduced_sets.relative_error": lambda i: reduced_sets.relative_error(
         i.expansion(), reduced_sets.project(i.expansion(), i.A[:2])

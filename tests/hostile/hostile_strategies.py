@@ -257,7 +257,6 @@ PARAMETERS = {
         PCA_TEXTS, MACHINE_KERNELS.map(lambda text: f"SVC({text})"), FISHERS, st.just("PCA(2)")
     ).map(lambda text: "=" + text),
     ("WidthSearch", "estimator"): WIDTH_OWNERS.map(lambda text: "=" + text),
-    "n_steps": st.sampled_from([1, 5, 50]),
     "n_samples": st.sampled_from([None, 2, 5]),
     "param": st.just("auto"),
     "iterated_power": st.just("auto"),

@@ -14,7 +14,8 @@ from preimage import KernelPCA
 from preimage.datasets import load_haxby
 from preimage.kernels import squared_distance_percentile
 from preimage.model_selection import DenoisingSearch
-from preimage.neuro import _denoise_image, denoise_image, mask_scans
+from preimage.neuro import _denoise_image, denoise_image
+from preimage.neuro._denoise_image import mask_scans
 
 RNG = np.random.default_rng(0)
 AFFINE = np.array([[-3.0, 0, 0, 90], [0, 3.0, 0, -120], [0, 0, 4.0, -60], [0, 0, 0, 1]])

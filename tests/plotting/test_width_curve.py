@@ -75,5 +75,5 @@ def test_a_curve_of_zeros_is_drawn():
 def test_what_cannot_be_drawn_is_said():
     with pytest.raises(NotFittedError):
         WidthCurveDisplay.from_search(WidthSearch())
-    with pytest.raises(ValueError, match="no curve of randomized_ball; it has enclosing_ball"):
-        WidthCurveDisplay.from_search(SEARCH, criteria=["randomized_ball"])
+    with pytest.raises(ValueError, match="no curve of largest_ball; it has enclosing_ball"):
+        WidthCurveDisplay.from_search(SEARCH, criteria=["largest_ball"])

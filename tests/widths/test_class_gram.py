@@ -66,15 +66,6 @@ def test_class_gram_is_that_of_the_kernel_matrix(kernel, gammas, block_shape):
         assert_allclose(gram.squared_row_sums[level], (K.sum(axis=1) ** 2).sum(), rtol=1e-12)
 
 
-def test_rows_and_diagonal_are_those_of_the_matrix(block_shape):
-    pairs = ClassPairs(X, y, DOUBLING)
-    gram = pairs.gram()
-    for number in range(4):
-        assert_allclose(pairs.row(number), gram.values[:, number], rtol=1e-12)
-    assert_allclose(pairs.diagonal(), np.einsum("lkk->lk", gram.values), rtol=1e-12)
-    assert_allclose(pairs.diagonal(unbiased=True), np.einsum("lkk->lk", gram.unbiased), rtol=1e-9, atol=1e-15)
-
-
 def test_squaring_loses_no_more_than_a_few_digits():
     gammas = 1e-3 * 2.0 ** np.arange(12)
     squared = class_gram(X, y, gammas).values
@@ -103,10 +94,6 @@ def test_thirty_members_a_class_are_a_fifteenth_apart_in_narrow_kernels():
 def test_every_array_library_gives_the_same(xp):
     points = xp.asarray(X)
     assert_allclose(class_gram(points, y, DOUBLING).values, class_gram(X, y, DOUBLING).values, rtol=1e-12)
-    pairs = ClassPairs(points, y, DOUBLING)
-    assert isinstance(pairs.row(1), np.ndarray)
-    assert_allclose(pairs.row(1), class_gram(X, y, DOUBLING).values[:, 1], rtol=1e-12)
-    assert_allclose(pairs.diagonal()[:, 2], class_gram(X, y, DOUBLING).values[:, 2, 2], rtol=1e-12)
     assert_allclose(to_numpy(points), X)  # nothing was written into them
 
 

@@ -6,13 +6,13 @@ from typing import Annotated
 import typer
 
 import preimage
+from preimage._removed import sentence
 from preimage.cli._console import debugging
 from preimage.cli._errors import ExitCode
 from preimage.cli._group import Commands
-from preimage.cli.commands import _compress, _denoise, _doctor, _embed, _explore, _impute, _inflation
+from preimage.cli.commands import _compress, _denoise, _embed, _explore, _impute, _inflation
 from preimage.cli.commands._compress import compress_command
 from preimage.cli.commands._denoise import denoise_command
-from preimage.cli.commands._doctor import doctor_command
 from preimage.cli.commands._embed import embed_command
 from preimage.cli.commands._explore import explore_command
 from preimage.cli.commands._impute import impute_command
@@ -28,7 +28,6 @@ COMMANDS: dict[str, tuple[Callable[..., None], tuple[str, ...]]] = {
     "explore": (explore_command, _explore.EXAMPLES),
     "compress": (compress_command, _compress.EXAMPLES),
     "inflation": (inflation_command, _inflation.EXAMPLES),
-    "doctor": (doctor_command, _doctor.EXAMPLES),
 }
 
 app = typer.Typer(
@@ -41,6 +40,13 @@ app = typer.Typer(
 for _name, (_function, _examples) in COMMANDS.items():
     # A blank line keeps each example on lines of its own.
     app.command(name=_name, epilog="\n\n".join(["Examples:", *_examples]))(_function)
+
+
+@app.command(name="doctor", hidden=True)
+def _doctor() -> None:
+    """As preimage.show_versions()."""
+    typer.echo(f"Warning: {sentence('cli.doctor')}", err=True)
+    preimage.show_versions()
 
 
 def _print_version(wanted: bool) -> None:

@@ -32,7 +32,7 @@ def load_haxby(*, download_if_missing: bool = True) -> Bunch:
     --------
     make_scans : Synthetic scans, of which the signal is known.
     preimage.model_selection.split_half : Prediction and reproducibility across runs.
-    preimage.neuro.mask_scans : Tables from images of your own.
+    preimage.neuro.denoise_image : Images of your own.
 
     References
     ----------

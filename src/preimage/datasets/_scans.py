@@ -37,7 +37,7 @@ def make_scans(
     snr : float, default=2.66
         Amplitude of the pattern in standard deviations of the noise.
     noise : array of shape (n_runs · n_times, size²), optional
-        Noise from elsewhere, for instance `noise_of_scans`.
+        Noise from elsewhere, for instance that of real scans.
     random_state : int, RandomState, Generator or None, default=0
         Seed of patterns and noise.
 
@@ -50,7 +50,6 @@ def make_scans(
     See Also
     --------
     load_haxby : Real scans.
-    preimage.neuro.noise_of_scans : Noise of real scans.
     preimage.model_selection.split_half : What such scans are for.
 
     Examples

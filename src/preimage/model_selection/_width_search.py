@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from preimage._arrays import as_points, take_rows
 from preimage._finite import LOG_OF_NOTHING
 from preimage._progress import ReportsProgress, reports_progress
+from preimage._removed import ignores_removed
 from preimage._threads import at_most
 from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import (
@@ -33,10 +34,10 @@ from preimage.kernels._bandwidth import CLASS_RULES
 from preimage.persistence import Saved
 from preimage.widths import class_gram
 from preimage.widths._class_gram import has_width, stratified_rows
-from preimage.widths._class_width import check_class_labels, randomized_curves, settled_gamma, width_curves
+from preimage.widths._class_width import check_class_labels, settled_gamma, width_curves
 from preimage.widths._dispersion import class_balls
 
-CRITERIA = {*CLASS_RULES, "primal_dual_ball", "randomized_ball"}
+CRITERIA = set(CLASS_RULES)
 
 
 def class_mean_radius(
@@ -112,8 +113,7 @@ class WidthSearch(ReportsProgress, MetaEstimatorMixin, FiniteResults, Saved, Bas
     criterion : str, default="enclosing_ball"
         "enclosing_ball" is the radius of the smallest ball around the class means [1]_; "mean_distance",
         "median_distance", "min_distance" and "max_distance" are of distances of pairs of them; "alignment" is the
-        centred kernel–target alignment [2]_. "primal_dual_ball" and "randomized_ball" are nearly smallest balls. The
-        latter computes only those rows of the class Gram matrix that it draws, for many classes.
+        centred kernel–target alignment [2]_.
     gammas : array of shape (L,) or None, default=None
         Candidates. None is 2⁻⁶ … 2⁵ times one over the median squared distance, more where the curve still rises at an
         end; the peak is refined by a parabola in log γ then.
@@ -125,8 +125,6 @@ class WidthSearch(ReportsProgress, MetaEstimatorMixin, FiniteResults, Saved, Bas
     n_samples : int or None, default=None
         Number of points to use, classes in proportion but two of each at least; None is all. Time grows with the
         square of it.
-    n_steps : int, default=200
-        Most rows that "randomized_ball" draws.
     refit : bool, default=True
         Whether to fit the estimator with the best width on all data.
     n_jobs : int or None, default=None
@@ -135,7 +133,7 @@ class WidthSearch(ReportsProgress, MetaEstimatorMixin, FiniteResults, Saved, Bas
     verbose : bool, default=False
         Whether to show a progress bar.
     random_state : int, RandomState, Generator or None, default=0
-        Of the sample of points, and of draws.
+        Of the sample of points.
 
     Attributes
     ----------
@@ -198,13 +196,13 @@ class WidthSearch(ReportsProgress, MetaEstimatorMixin, FiniteResults, Saved, Bas
         "param": [str],
         "unbiased": ["boolean"],
         "n_samples": [Interval(Integral, 2, None, closed="left"), None],
-        "n_steps": [Interval(Integral, 1, None, closed="left")],
         "refit": ["boolean"],
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
         "random_state": ["random_state", np.random.Generator],
     }
 
+    @ignores_removed
     def __init__(
         self,
         estimator: Any = None,
@@ -214,7 +212,6 @@ class WidthSearch(ReportsProgress, MetaEstimatorMixin, FiniteResults, Saved, Bas
         param: str = "auto",
         unbiased: bool = True,
         n_samples: int | None = None,
-        n_steps: int = 200,
         refit: bool = True,
         n_jobs: int | None = None,
         verbose: bool = False,
@@ -226,7 +223,6 @@ class WidthSearch(ReportsProgress, MetaEstimatorMixin, FiniteResults, Saved, Bas
         self.param = param
         self.unbiased = unbiased
         self.n_samples = n_samples
-        self.n_steps = n_steps
         self.refit = refit
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -257,7 +253,7 @@ class WidthSearch(ReportsProgress, MetaEstimatorMixin, FiniteResults, Saved, Bas
         rng = generator(self.random_state)
         with at_most(self.n_jobs):
             sample, labels = self._sample(points, y, fit_params.get("sample_weight"), rng)
-            curves = self._curves(sample, labels, kernel, rng)
+            curves = self._curves(sample, labels, kernel)
             self.best_gamma_ = settled_gamma(curves, sample, kernel, f"WidthSearch: {self.criterion}")
         self.classes_ = np.unique(labels)
         self.gammas_, self.criteria_ = curves.gammas, curves.criteria
@@ -375,11 +371,9 @@ class WidthSearch(ReportsProgress, MetaEstimatorMixin, FiniteResults, Saved, Bas
         rows = kept[stratified_rows(labels, self.n_samples, rng)]
         return (X if rows.size == y.size else take_rows(X, rows)), y[rows]
 
-    def _curves(self, X: Array, y: Array, kernel: Kernel, rng: np.random.Generator) -> Any:
+    def _curves(self, X: Array, y: Array, kernel: Kernel) -> Any:
         gammas = None if self.gammas is None else self._candidates()
         options: dict[str, Any] = {"gammas": gammas, "kernel": kernel, "unbiased": self.unbiased}
-        if self.criterion == "randomized_ball":
-            return randomized_curves(X, y, n_steps=self.n_steps, rng=rng, **options)
         criteria = CLASS_RULES if self.unbiased is False or np.unique(y, return_counts=True)[1].min() > 1 else ()
         return width_curves(X, y, self.criterion, criteria=criteria, **options)
 
@@ -393,8 +387,6 @@ class WidthSearch(ReportsProgress, MetaEstimatorMixin, FiniteResults, Saved, Bas
         return gammas
 
     def _ball(self, curves: Any) -> Any:
-        if curves.gram is None:
-            return curves.balls[self.best_index_]
         lonely = curves.gram.counts.min() < 2
         G = curves.gram.unbiased if self.unbiased and not lonely else curves.gram.values
         return class_balls(G[self.best_index_][None])[0]

@@ -1,6 +1,8 @@
-"""Brain images: from a 4D scan and a mask to rows, and back; reading images needs ``pip install "preimage[neuro]"``."""
+"""Brain images: denoised from image to image."""
 
-from preimage.neuro._denoise_image import MaskedScans, denoise_image, mask_scans
-from preimage.neuro._temporal_components import TemporalComponents, molgedey_schuster, noise_of_scans
+from preimage._removed import removed_names
+from preimage.neuro._denoise_image import denoise_image
 
-__all__ = ["denoise_image", "mask_scans", "molgedey_schuster", "noise_of_scans"]
+__all__ = ["denoise_image"]
+
+__getattr__ = removed_names(__name__)

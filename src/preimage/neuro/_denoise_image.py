@@ -80,37 +80,8 @@ class MaskedScans:
 
 
 def mask_scans(img: Any, mask_img: Any = None) -> MaskedScans:
-    """The voxels of a 4D image inside a mask, as a table.
-
-    Parameters
-    ----------
-    img : path or 4D image
-        Of nibabel or nilearn; volumes in time.
-    mask_img : path or 3D image, optional
-        Voxels that are not zero are taken; of the same shape and affine. None finds the brain by the intensities of an
-        EPI scan (`nilearn.masking.compute_epi_mask`).
-
-    Returns
-    -------
-    MaskedScans
-        The table `X`, and `unmask`, which makes images of rows; its attributes are listed below.
-
-    See Also
-    --------
-    denoise_image : From image to image.
-    preimage.model_selection.split_half : Prediction and reproducibility on such tables.
-
-    Examples
-    --------
-    >>> import nibabel, numpy as np
-    >>> from preimage.neuro import mask_scans
-    >>> scans = nibabel.Nifti1Image(np.random.default_rng(0).normal(size=(4, 4, 3, 20)), np.eye(4))
-    >>> inside = np.zeros((4, 4, 3), dtype=np.uint8)
-    >>> inside[1:3, 1:3, :] = 1
-    >>> mask_scans(scans, nibabel.Nifti1Image(inside, np.eye(4))).X.shape
-    (20, 12)
-    """
-    nilearn = _nilearn("mask_scans")
+    """The voxels of a 4D image inside a mask of the same shape and affine, which is found if there is none."""
+    nilearn = _nilearn("denoise_image")
     image = load_image(img)
     if len(image.shape) != 4:
         raise ValueError(
@@ -234,8 +205,9 @@ def denoise_image(
     img : path or 4D image
         Volumes in time, of nibabel or nilearn.
     mask_img : path or 3D image, or masker, optional
-        Which voxels to take: see `mask_scans`; without one, a warning says how many. A masker of nilearn is fitted to
-        the image, and its own filters, smoothing and resampling apply; so does its affine.
+        Voxels that are not zero are taken; of the same shape and affine. None finds the brain by the intensities of an
+        EPI scan (`nilearn.masking.compute_epi_mask`), and warns how many it takes. A masker of nilearn is fitted to the
+        image, and its own filters, smoothing and resampling apply; so does its affine.
     estimator : estimator, optional
         With `fit` and `denoise`: `KernelPCA`, `DenoisingSearch` or the like; a copy is fitted. None is
         `DenoisingSearch()`, which chooses width, components and penalty on the scans themselves.
@@ -258,7 +230,6 @@ def denoise_image(
 
     See Also
     --------
-    mask_scans : The table inside, for methods of your own.
     preimage.model_selection.DenoisingSearch : The default estimator.
     preimage.model_selection.split_half_denoising : For which scans the result can be trusted.
 

@@ -14,8 +14,6 @@ _LABELS = {
     "min_distance": "smallest distance",
     "max_distance": "largest distance",
     "alignment": "alignment",
-    "primal_dual_ball": "enclosing ball, primal–dual",
-    "randomized_ball": "enclosing ball, randomised",
 }
 # Criteria often agree, and their curves then cover each other: the one that chose is a broad band, the others are thin
 # lines on top of it with dashes of their own.

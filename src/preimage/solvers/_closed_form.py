@@ -63,8 +63,9 @@ class WeightedMean(TargetSolver):
     .. math:: z = \sum_i \alpha_i \Psi(x_i) x_i \Big/ \sum_i \alpha_i \Psi(x_i),
 
     whose denominator is :math:`\|\Psi\|^2`. The publication has :math:`1 - \tilde d_i^2/2` in place of
-    :math:`\Psi(x_i)`; for targets much shorter than one that collapses to :math:`\sum_i \alpha_i x_i`. For other radial kernels the weights contain the derivative of the profile at the distance that the value implies. The formula
-    is fast, and a good start for other solvers.
+    :math:`\Psi(x_i)`; for targets much shorter than one that collapses to :math:`\sum_i \alpha_i x_i`. For other radial
+    kernels the weights contain the derivative of the profile at the distance that the value implies. The formula is
+    fast, and a good start for other solvers.
 
     See Also
     --------

@@ -229,35 +229,6 @@ class ClassPairs:
             np.einsum("ln,ln->l", total.row_sums, total.row_sums),
         )
 
-    def row(self, number: int) -> np.ndarray:
-        """Inner products of one class mean with all others, shape (L, K): N_j N pairs of points."""
-        tiles = self._tiles(self._members(number), slice(0, self.X.shape[0]))
-
-        def tile_sums(tile: tuple[slice, slice]) -> list[np.ndarray]:
-            rows, columns = tile
-            of_columns = self._indicator(columns)
-            return [to_numpy(_column_sums(values) @ of_columns) for values in self._values(rows, columns)]
-
-        total = np.zeros((self.gammas.size, self.counts.size))
-        for (_, columns), sums in zip(tiles, for_blocks(tile_sums, tiles, self.X), strict=True):
-            total[:, self._classes_of(columns)] += np.asarray(sums, dtype=float)
-        return total / (self.counts[number] * self.counts[None, :].astype(float))
-
-    def diagonal(self, unbiased: bool = False) -> np.ndarray:
-        """‖m_j‖² of all class means, shape (L, K): Σ N_j² pairs of points."""
-
-        def squared_norms(number: int) -> np.ndarray:
-            members = self._members(number)
-            total = np.zeros(self.gammas.size)
-            for tile in self._tiles(members, members):
-                total += [_total(values) for values in self._values(*tile)]
-            return total / self.counts[number] ** 2
-
-        values = np.stack(for_blocks(squared_norms, range(self.counts.size), self.X), axis=1)
-        if not unbiased:
-            return values
-        return without_self_pairs(values, self.counts, self._self_similarity(), self.classes)
-
     def _panel_shape(self) -> tuple[int, int]:
         """Rows and columns whose pairs are worked on together.
 
@@ -302,19 +273,6 @@ class ClassPairs:
             return to_numpy(values @ self._indicator(columns))
         firsts = np.flatnonzero(np.diff(self.codes[columns], prepend=-1))
         return np.add.reduceat(values, firsts, axis=-1, dtype=np.float64)
-
-    def _members(self, number: int) -> slice:
-        return slice(int(self.ends[number] - self.counts[number]), int(self.ends[number]))
-
-    def _tiles(self, rows: slice, columns: slice) -> list[tuple[slice, slice]]:
-        """Pairs of short slices that cover all pairs of two long ones."""
-        row_step, column_step = block_shape(self.X, self.X.shape[0])
-        moved = lambda part, by: slice(part.start + by.start, part.stop + by.start)
-        return [
-            (moved(part, rows), moved(other, columns))
-            for part in cut(rows.stop - rows.start, row_step)
-            for other in cut(columns.stop - columns.start, column_step)
-        ]
 
     def _values(self, rows: slice, columns: slice, buffer: _Buffer | None = None) -> Iterator[Array]:
         """Kernel values of a tile, one width after another; each array lives until the next is asked for."""
@@ -456,13 +414,6 @@ def require_width(kernel: Kernel) -> None:
         )
 
 
-def _column_sums(values: Array) -> Array:
-    """1ᵀV, on the host by BLAS, which is several times faster than NumPy's sum on a tile in the cache."""
-    if isinstance(values, np.ndarray):
-        return np.ones(values.shape[0], values.dtype) @ values
-    return array_namespace(values).sum(values, axis=0)
-
-
 def _sum_of_rows(stack: Array) -> Array:
     """The rows of each matrix of a stack added up, shape (number of matrices, columns)."""
     return array_namespace(stack).sum(stack, axis=1)
@@ -472,11 +423,6 @@ def _row_sums(values: Array) -> Array:
     if isinstance(values, np.ndarray):
         return values @ np.ones(values.shape[1], values.dtype)
     return array_namespace(values).sum(values, axis=1)
-
-
-def _total(values: Array) -> float:
-    xp = array_namespace(values)
-    return float(xp.sum(values, dtype=xp.float64))
 
 
 def _sum_of_squares(values: Array) -> float:

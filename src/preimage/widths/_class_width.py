@@ -18,7 +18,6 @@ from preimage.kernels._kernel import Kernel
 from preimage.kernels._radial import Gaussian
 from preimage.widths._class_gram import ClassGram, ClassPairs, require_width, stratified_rows
 from preimage.widths._dispersion import Peak, dispersion, find_peak
-from preimage.widths._enclosing_ball import Ball, randomized_balls
 
 # Widths are 2^k times one over the median squared distance, from the first k to the last: peaks of the data sets in
 # docs/results lie within, and where one does not the grid grows.
@@ -41,17 +40,13 @@ class WidthCurves:
     criteria : dict of str to array of shape (L,)
     peak : Peak or None
         Of the criterion that was asked for; None when it is positive nowhere.
-    gram : ClassGram or None
-        None for the randomised ball, which asks for some rows of it only.
-    balls : list of L Balls or None
-        Those of the randomised algorithm.
+    gram : ClassGram
     """
 
     gammas: np.ndarray
     criteria: dict[str, np.ndarray]
     peak: Peak | None
-    gram: ClassGram | None = None
-    balls: list[Ball] | None = None
+    gram: ClassGram
 
 
 @gives_finite_numbers()
@@ -197,39 +192,6 @@ def width_curves(
         gram = gram.joined(ClassPairs(X, y, more, kernel).gram())
         curves = _curves(gram, names, criterion, unbiased, interpolate=True)
     return curves
-
-
-@unwarned()
-def randomized_curves(
-    X: Array,
-    y: np.ndarray,
-    *,
-    gammas: ArrayLike | None = None,
-    kernel: Kernel | None = None,
-    unbiased: bool = True,
-    n_steps: int = 200,
-    rng: np.random.Generator | None = None,
-) -> WidthCurves:
-    """Radii of balls from the rows of the class Gram matrix that `randomized_balls` draws, and their peak.
-
-    The grid does not grow. Without pairs of a point with itself, radii are certain only up to the contribution of these
-    pairs.
-    """
-    kernel = Gaussian() if kernel is None else kernel
-    require_width(kernel)
-    grid = _first_grid(X, kernel) if gammas is None else gammas
-    pairs = ClassPairs(X, y, grid, kernel)
-    diagonals = pairs.diagonal(unbiased=unbiased)
-
-    def row(number: int) -> np.ndarray:
-        values = pairs.row(number)
-        values[:, number] = diagonals[:, number]
-        return values
-
-    balls = randomized_balls(row, diagonals, n_steps, rng)
-    radii = np.array([ball.radius for ball in balls])
-    peak = find_peak(pairs.gammas, radii, interpolate=gammas is None)
-    return WidthCurves(pairs.gammas, {"randomized_ball": radii}, peak, balls=balls)
 
 
 def settled_gamma(curves: WidthCurves, X: Array, kernel: Kernel, criterion: str) -> float:

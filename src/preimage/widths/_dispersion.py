@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from preimage.widths._class_gram import ClassGram
-from preimage.widths._enclosing_ball import Ball, gram_ball, multiplicative_weights_ball
+from preimage.widths._enclosing_ball import Ball, gram_ball
 
 # Values within this fraction of the largest count as one plateau: a curve that levels off for narrow kernels, of which
 # the widest one is taken. Ten times more would take the flanks of a broad peak for a plateau.
@@ -27,13 +27,13 @@ def squared_class_distances(G: np.ndarray) -> np.ndarray:
     return np.maximum(diagonal[:, left] + diagonal[:, right] - 2 * G[:, left, right], 0)
 
 
-def class_balls(G: np.ndarray, solve: Callable[[np.ndarray], Ball] = gram_ball) -> list[Ball]:
+def class_balls(G: np.ndarray) -> list[Ball]:
     """The smallest ball around the class means for every width.
 
     Without pairs of a point with itself, estimates of G may have negative eigenvalues, so that no points have these
     inner products. The nearest matrix without negative eigenvalues on vectors of sum zero is used instead.
     """
-    return [solve(_euclidean(each)) for each in G]
+    return [gram_ball(_euclidean(each)) for each in G]
 
 
 def alignment(gram: ClassGram) -> np.ndarray:
@@ -72,7 +72,6 @@ _DISPERSIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "median_distance": _distances(lambda d: np.median(d, axis=1)),
     "min_distance": _distances(lambda d: d.min(axis=1)),
     "max_distance": _distances(lambda d: d.max(axis=1)),
-    "primal_dual_ball": lambda G: np.array([b.radius for b in class_balls(G, multiplicative_weights_ball)]),
 }
 
 #: Names of curves over widths.

@@ -1,7 +1,6 @@
 """Smallest balls around vectors of which only inner products are known."""
 
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +10,6 @@ from preimage._arrays import as_points, in_double, to_numpy
 from preimage._finite import gives_finite_numbers
 from preimage._linalg import require_semidefinite
 from preimage._typing import Array, Rows
-from preimage._warnings import unwarned
 from preimage.kernels._kernel import Kernel
 
 # Relative gap at which first-order steps hand over to the linear algebra of the points on the sphere. First-order steps
@@ -28,17 +26,6 @@ VAIN_STEPS = 50
 LARGEST_WEIGHT = 1e3
 # Singular values below this fraction of the largest then count as zero: three digits above rounding.
 DEPENDENT = 1e-11
-# Steps of the mean weight towards far points, in units of one over the squared radius. Larger steps oscillate.
-LEARNING_RATE = 2.0
-# Sharpness of the draw of the randomised algorithm, in units of one over the squared radius: a point whose squared
-# distance is 2 % of the squared radius smaller is drawn e times less often. Far smaller values draw points that cannot
-# be on the sphere; far larger ones always draw the farthest, and spend rows on points that are alike.
-DRAW_SHARPNESS = 50.0
-# Line searches among rows that are known already, for each row that is drawn: they cost O(K), a new row far more.
-CORRECTIONS = 8
-# The gap, relative to the squared radius, at which the approximate algorithms call a ball converged: 1 % of the squared
-# radius is half a per cent of the radius, less than neighbouring widths of a grid differ by.
-ROUGHLY_CONVERGED = 1e-2
 
 
 @dataclass(frozen=True)
@@ -171,180 +158,6 @@ def gram_ball(G: Array, tol: float = 1e-12, max_iter: int = 100_000) -> Ball:
     p, n_rough = _rough_weights(G, min(max_iter, ROUGH_STEPS * len(G)))
     p, n_exact = _exact_weights(G, p, tol, max_iter - n_rough)
     return _ball(G, p, scale, n_rough + n_exact, tol)
-
-
-def multiplicative_weights_ball(G: Array, n_steps: int = 500, learning_rate: float = LEARNING_RATE) -> Ball:
-    r"""A nearly smallest ball by primal–dual multiplicative weights: weight grows on far points.
-
-    .. math:: q_i^t \propto q_i^{t-1} \exp(+\eta \|A p^{t-1} - m_i\|^2), \qquad
-              p^t = (1 - \tfrac1t)\, p^{t-1} + \tfrac1t q^t.
-
-    O(K²) per step. The squared radius exceeds the smallest one by a fraction that falls roughly as 1/T. The publication
-    has the opposite sign in the exponent, with which weight gathers on the nearest point.
-
-    Parameters
-    ----------
-    G : array of shape (K, K)
-    n_steps : int, default=500
-    learning_rate : float, default=2.0
-        η in units of one over the squared radius, for which that of the ball around the centroid stands.
-
-    Returns
-    -------
-    Ball
-    """
-    G = _centered(G)
-    p = np.full(len(G), 1 / len(G))
-    scale = float(center_distances(G, p).max())
-    if not scale > 0:
-        return Ball(p, 0.0, 0.0, 0, True)
-    G = G / scale
-    log_q = np.zeros(len(G))
-    for step in range(1, n_steps + 1):
-        log_q += learning_rate * center_distances(G, p)
-        log_q -= log_q.max()  # exp would overflow
-        q = np.exp(log_q)
-        p = (1 - 1 / step) * p + q / q.sum() / step
-    return _ball(G, p, scale, n_steps, ROUGHLY_CONVERGED)
-
-
-@unwarned()
-def randomized_balls(
-    row: Callable[[int], Array],
-    diagonals: Array,
-    n_steps: int = 200,
-    rng: np.random.Generator | None = None,
-    tol: float = ROUGHLY_CONVERGED,
-) -> list[Ball]:
-    r"""Nearly smallest balls of several Gram matrices of the same K points, from few of their rows.
-
-    Each step draws a point i with probability :math:`\propto \exp(\eta\, d^2(i; p))`, which favours far ones, asks for
-    its row of the Gram matrices and moves the centre of each towards it (or away, where it is near) by exact line
-    search. The centre is a mean of drawn points alone, so the rows that were drawn give its distances to *all* points:
-    every step has a certificate, the best is kept, and a radius is never below the smallest one. A step costs the row
-    and O(K) arithmetic per matrix, with a few more line searches among rows that are known. Drawing from the *averaged*
-    weights, as published, leaves the noise of the draws in the radius: 10 to 20 % after 500 steps.
-
-    Parameters
-    ----------
-    row : callable
-        ``row(i)`` → the rows i of the L matrices, shape (L, K); asked for once per point.
-    diagonals : array of shape (L, K)
-    n_steps : int, default=200
-        Most draws.
-    rng : numpy Generator
-    tol : float, default=1e-2
-        Stop when no squared radius can be smaller by this fraction.
-
-    Returns
-    -------
-    list of L Balls
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from preimage.widths._enclosing_ball import gram_ball, randomized_balls
-    >>> points = np.random.default_rng(0).normal(size=(30, 3))
-    >>> G = points @ points.T
-    >>> (ball,) = randomized_balls(lambda i: G[i][None], np.diag(G)[None], 200, np.random.default_rng(0))
-    >>> 1 <= ball.squared_radius / gram_ball(G).squared_radius < 1.05
-    True
-    """
-    rng = np.random.default_rng(0) if rng is None else rng
-    search = _KnownRows(row, np.asarray(diagonals, dtype=float))
-    search.begin(int(rng.integers(search.diagonals.shape[1])))
-    n_taken = 0
-    while n_taken < n_steps and not search.is_within(tol):
-        search.visit(search.draw(rng))
-        for _ in range(CORRECTIONS):
-            search.correct()
-        n_taken += 1
-    return search.balls(n_taken, tol)
-
-
-class _KnownRows:
-    """Centres that are means of points whose rows of the Gram matrices are known; one centre per matrix.
-
-    Invariants: `products` is G p, `distances` and `dual` belong to the present p; `best` and `lower` are the smallest
-    upper and the largest lower bound of the squared radius so far, `best_p` the weights of the former."""
-
-    def __init__(self, row: Callable[[int], Array], diagonals: np.ndarray) -> None:
-        self.row = row
-        self.diagonals = diagonals
-        self.rows: dict[int, np.ndarray] = {}
-
-    def begin(self, first: int) -> None:
-        """All weight on one point."""
-        n_matrices, n_points = self.diagonals.shape
-        self.p = np.zeros((n_matrices, n_points))
-        self.p[:, first] = 1.0
-        self.known = np.zeros(n_points, dtype=bool)
-        self.products = self._row(first).copy()  # G p
-        self.best = np.full(n_matrices, np.inf)
-        self.lower = np.zeros(n_matrices)
-        self.best_p = self.p.copy()
-        self._judge()
-
-    def draw(self, rng: np.random.Generator) -> int:
-        """A point, far from the centres of matrices whose radius is not certain yet."""
-        scale = np.maximum(self.best, np.finfo(float).tiny)
-        # Exponential weights: points far from the centre have the largest probabilities.
-        exponent = DRAW_SHARPNESS * self.distances / scale[:, None]
-        q = np.exp(exponent - exponent.max(axis=1, keepdims=True))
-        q /= q.sum(axis=1, keepdims=True)
-        uncertain = np.maximum(1 - self.lower / scale, 0)
-        weights = uncertain @ q
-        return int(rng.choice(weights.size, p=weights / weights.sum()))
-
-    def visit(self, point: int) -> None:
-        """Move every centre along the line to one point."""
-        self._move(np.full(len(self.p), point))
-
-    def correct(self) -> None:
-        """Move every centre towards the farthest known point or away from the nearest that has weight."""
-        every = np.arange(len(self.p))
-        far = np.argmax(np.where(self.known, self.distances, -np.inf), axis=1)
-        near = np.argmin(np.where(self.p > 0, self.distances, np.inf), axis=1)
-        is_towards = self.distances[every, far] - self.dual >= self.dual - self.distances[every, near]
-        self._move(np.where(is_towards, far, near))
-
-    def is_within(self, tol: float) -> bool:
-        return bool(np.all(self.best - self.lower <= tol * self.best))
-
-    def balls(self, n_steps: int, tol: float) -> list[Ball]:
-        return [
-            Ball(p, float(upper), float(lower), n_steps, bool(upper - lower <= tol * upper))
-            for p, upper, lower in zip(self.best_p, self.best, self.lower, strict=True)
-        ]
-
-    def _row(self, point: int) -> np.ndarray:
-        if point not in self.rows:
-            self.rows[point] = np.asarray(self.row(point), dtype=float)
-            self.known[point] = True
-        return self.rows[point]
-
-    def _move(self, points: np.ndarray) -> None:
-        """Exact line search along e − p: the dual value is dual + τ(d − dual) − τ²d there."""
-        every = np.arange(len(self.p))
-        weight, distance = self.p[every, points], self.distances[every, points]
-        least = -weight / np.maximum(1 - weight, np.finfo(float).tiny)  # the step away that leaves no weight
-        best = (distance - self.dual) / (2 * np.maximum(distance, np.finfo(float).tiny))
-        step = np.clip(best, np.where(weight < 1, least, 0.0), 1.0)
-        rows = np.stack([self._row(point)[matrix] for matrix, point in enumerate(points.tolist())])
-        self.p *= (1 - step)[:, None]
-        self.p[every, points] = np.where(step == least, 0.0, self.p[every, points] + step)
-        self.products = (1 - step)[:, None] * self.products + step[:, None] * rows
-        self._judge()
-
-    def _judge(self) -> None:
-        squared_norms = np.einsum("ij,ij->i", self.p, self.products)
-        self.distances = np.maximum(squared_norms[:, None] + self.diagonals - 2 * self.products, 0)
-        self.dual = np.einsum("ij,ij->i", self.p, self.diagonals) - squared_norms
-        self.lower = np.maximum(self.lower, self.dual)
-        upper = self.distances.max(axis=1)
-        better = upper < self.best
-        self.best = np.where(better, upper, self.best)
-        self.best_p[better] = self.p[better]
 
 
 def _centered(G: Array) -> np.ndarray:

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from preimage import KernelPCA
 from preimage.cli import _app
 from preimage.cli.tables._nifti import slice_pictures
-from preimage.neuro import mask_scans
+from preimage.neuro._denoise_image import mask_scans
 from preimage.solvers import FixedPoint
 
 FAST = ["--components", "3", "--gamma", "median", "--penalty", "0"]

@@ -18,7 +18,7 @@ from preimage.cli.tables._pictures import Pictures, read_pictures
 from preimage.cli.tables._sources import CHUNK_ROWS, Source, open_source
 from preimage.cli.tables._streams import check_regular
 from preimage.cli.tables._table_options import DEFAULTS, TableOptions
-from preimage.neuro import MaskedScans
+from preimage.neuro._denoise_image import MaskedScans
 
 # Bytes that any archive may unpack to, however small it is. Its arrays become float64, of bytes 8 times as much: 1 GiB.
 # At 2**30 an archive of 1 MB would take more than 8 GB.

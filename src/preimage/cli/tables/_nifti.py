@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from preimage._typing import Array
-from preimage.neuro import MaskedScans, mask_scans
+from preimage.neuro._denoise_image import MaskedScans, mask_scans
 
 SUFFIXES = (".nii", ".nii.gz")
 
