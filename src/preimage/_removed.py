@@ -14,6 +14,10 @@ SINCE = "0.3.0"
 
 # "module.name" of the package, "Owner.parameter", or "Owner.parameter=value"; and a sentence for users.
 REMOVED = {
+    "geometry.christoffel_symbols": "geometry.geodesic follows the paths that they describe.",
+    "geometry.ricci_tensor": "geometry.plane_curvatures and scalar_curvature describe the curvature.",
+    "geometry.riemann_tensor": "geometry.plane_curvatures and scalar_curvature describe the curvature.",
+    "geometry.sectional_curvatures": "geometry.plane_curvatures are those of planes along x and across it.",
     "cli.doctor": "Type: python -c 'import preimage; preimage.show_versions()'.",
     "neuro.mask_scans": "nilearn.maskers.NiftiMasker(mask).fit_transform(image) gives the table.",
     "neuro.molgedey_schuster": "sklearn.decomposition.FastICA and preimage.KernelProjectionPursuit separate sources.",

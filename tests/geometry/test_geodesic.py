@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from surfaces import MIXED, POINTS, name
 
-from preimage.geometry import arc_length, christoffel_symbols, geodesic, metric_tensor
+from preimage.geometry import arc_length, geodesic, metric_tensor
+from preimage.geometry._geodesic import christoffel
 from preimage.kernels import Exponential, Gaussian, Linear, Normalized, Polynomial, ScaledInputs
 
 START, VELOCITY = np.array([0.3, -0.2]), np.array([0.5, 0.4])
@@ -26,7 +27,7 @@ def test_paths_obey_the_equation_and_keep_their_speed(kernel):
     np.testing.assert_allclose(speeds, path.speed, rtol=1e-6)
     step = path.times[1]
     acceleration = (path.velocities[2:] - path.velocities[:-2]) / (2 * step)
-    symbols = christoffel_symbols(kernel, path.points)[1:-1]
+    symbols = christoffel(kernel, path.points)[1:-1]
     expected = -np.einsum("mcab,ma,mb->mc", symbols, path.velocities[1:-1], path.velocities[1:-1])
     np.testing.assert_allclose(acceleration, expected, atol=1e-3 * (1 + np.abs(expected).max()))
     np.testing.assert_allclose(arc_length(kernel, path.points), path.length, rtol=1e-4)

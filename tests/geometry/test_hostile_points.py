@@ -23,9 +23,6 @@ KERNELS = [
 ]
 FUNCTIONS = [
     geometry.metric_tensor,
-    geometry.christoffel_symbols,
-    geometry.riemann_tensor,
-    geometry.ricci_tensor,
     geometry.scalar_curvature,
     geometry.arc_length,
 ]

@@ -1,11 +1,12 @@
 """Kernels that no rotation about the origin changes: two curvatures describe the surface in any dimension."""
 
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
 
+from preimage.exceptions import UnsupportedKernelError
 from preimage.geometry._diagonal_jet import diagonal_jet, input_map
-from preimage.geometry._dot_product import dot_product_geometry
 from preimage.geometry._jet import CURVATURE, METRIC, Jet
 from preimage.geometry._metric import require_regular
 from preimage.kernels import (
@@ -29,10 +30,6 @@ class Chart(NamedTuple):
     kernel: Kernel
     X: np.ndarray
     matrix: np.ndarray | None
-
-    def directions(self, U: np.ndarray) -> np.ndarray:
-        """Tangent vectors in these coordinates."""
-        return U if self.matrix is None else U @ self.matrix.T
 
     def log_stretch(self) -> float:
         """log |det A|."""
@@ -67,9 +64,6 @@ def is_radial(kernel: Kernel) -> bool:
 
 def metric_eigenvalues(kernel: Kernel, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Eigenvalues of the metric of an isotropic kernel: across x, d − 1 times, and along x."""
-    closed = dot_product_geometry(kernel, X)
-    if closed is not None:
-        return closed.metric_eigenvalues()
     g = diagonal_jet(kernel, _on_an_axis(X, 2), METRIC).dense(1, 1, 2)
     return g[:, 1, 1], g[:, 0, 0]
 
@@ -81,13 +75,23 @@ def isotropic_curvatures(who: str, kernel: Kernel, X: np.ndarray) -> tuple[np.nd
     require_regular(who, kernel, X, smallest / np.where(largest > 0, largest, 1.0))
     if is_radial(kernel) or X.shape[1] == 1:
         return np.zeros(len(X)), np.zeros(len(X))
-    closed = dot_product_geometry(kernel, X)
-    if closed is not None:
-        return closed.plane_curvatures()
+    if isinstance(kernel, ProfileKernel):
+        with suppress(UnsupportedKernelError):  # a profile of a user, with its first derivative alone
+            return _dot_product_curvatures(kernel, np.einsum("ij,ij->i", X, X))
     # Three directions, one along x and two across it, hold one plane of either kind.
     jet = diagonal_jet(kernel, _on_an_axis(X, 3), CURVATURE)
     R, g = embedded_riemann(jet, 3), jet.dense(1, 1, 3)
     return R[:, 1, 2, 1, 2] / g[:, 1, 1] / g[:, 1, 1], R[:, 0, 1, 0, 1] / g[:, 0, 0] / g[:, 1, 1]
+
+
+def _dot_product_curvatures(kernel: ProfileKernel, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The closed form (C8) at the squared lengths s, which has all digits near the singular origin."""
+    _, first, second, third = kernel.profile_derivatives(s, 3)
+    across, along = first, first + s * second
+    # One division after the other: squares of small eigenvalues would underflow.
+    with np.errstate(over="ignore"):
+        radial_part = third - second**2 / across
+        return -second / across / across, (-second - s * radial_part) / across / along
 
 
 def embedded_riemann(jet: Jet, d: int) -> np.ndarray:
@@ -100,15 +104,6 @@ def embedded_riemann(jet: Jet, d: int) -> np.ndarray:
     tangential = np.linalg.solve(L, tangential).reshape(len(g), d, d, d)
     S = S - np.einsum("nmac,nmbd->nacbd", tangential, tangential)
     return S.transpose(0, 1, 3, 2, 4) - S.transpose(0, 1, 3, 4, 2)
-
-
-def radial_direction(kernel: Kernel, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The unit covector g n and the unit vector n of the direction of x; zero at the origin, which has no direction."""
-    _, along = metric_eigenvalues(kernel, X)
-    lengths = np.sqrt(np.einsum("ij,ij->i", X, X))[:, None]
-    directions = X / np.where(lengths > 0, lengths, 1.0)
-    roots = np.sqrt(along)[:, None]
-    return directions * roots, directions / roots
 
 
 def _on_an_axis(X: np.ndarray, dimension: int) -> np.ndarray:

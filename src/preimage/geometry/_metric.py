@@ -10,7 +10,6 @@ from preimage._linalg import rank_tolerance
 from preimage._scale import training_inputs
 from preimage._typing import Array, Rows
 from preimage.geometry._diagonal_jet import diagonal_jet
-from preimage.geometry._dot_product import dot_product_geometry
 from preimage.geometry._jet import METRIC
 from preimage.kernels import Kernel
 
@@ -86,8 +85,8 @@ def metric_tensor(kernel: Kernel, X: Rows) -> Array:
     Notes
     -----
     Everything in `preimage.geometry` is computed by NumPy in double precision; results have the library, device and
-    precision of X. Dot-product kernels have the closed form :math:`k'\delta_{ab} + k'' x_a x_b`  (C4), radial ones are
-    flat with :math:`-2f'(0)\,\delta_{ab}`.
+    precision of X. Dot-product kernels have :math:`k'\delta_{ab} + k'' x_a x_b`  (C4), radial ones are flat with
+    :math:`-2f'(0)\,\delta_{ab}`.
 
     Examples
     --------
@@ -106,9 +105,6 @@ def metric_tensor(kernel: Kernel, X: Rows) -> Array:
 
 def metric(kernel: Kernel, X: np.ndarray) -> np.ndarray:
     """g of a checked kernel at checked points."""
-    closed = dot_product_geometry(kernel, X)
-    if closed is not None:
-        return closed.metric()
     g = diagonal_jet(kernel, X, METRIC).dense(1, 1, X.shape[1])
     return (g + g.transpose(0, 2, 1)) / 2  # symmetric to the last digit
 
