@@ -167,6 +167,7 @@ def some_labels(label, each, rng):
 
 def fitted(kernel, X, y, n_components, encoding, first_class=None):
     model = SemiSupervisedKernelPCA(
+        landmarks=None,
         n_components,
         kernel=kernel,
         label_weight=C,

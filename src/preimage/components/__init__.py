@@ -16,5 +16,4 @@ from preimage.components._pursuit_features import PursuitFeatures, pursuit_featu
 from preimage.components._rayleigh import rayleigh
 from preimage.components._secular import SecularMinimum, secular_minimum
 from preimage.components._semi_supervised import FeatureSample, SemiSupervisedSubspace, semi_supervised_subspace
-from preimage.components._semi_supervised_products import exact_semi_supervised
 from preimage.components._span_distance import SpanDistance
