@@ -19,6 +19,8 @@ REMOVED = {
     "geometry.riemann_tensor": "geometry.plane_curvatures and scalar_curvature describe the curvature.",
     "geometry.sectional_curvatures": "geometry.plane_curvatures are those of planes along x and across it.",
     "cli.doctor": "Type: python -c 'import preimage; preimage.show_versions()'.",
+    "landmarks.lowrank_plus_diagonal": "SparseGreedyRegressor solves with landmarks; Woodbury's formula is three lines.",
+    "landmarks.preconditioner": "Woodbury's formula with the factor of `select(..., with_factor=True)` is three lines.",
     "neuro.mask_scans": "nilearn.maskers.NiftiMasker(mask).fit_transform(image) gives the table.",
     "neuro.molgedey_schuster": "sklearn.decomposition.FastICA and preimage.KernelProjectionPursuit separate sources.",
     "neuro.noise_of_scans": "datasets.make_scans takes noise of any kind; nilearn.signal.clean removes slow signals.",
