@@ -2,7 +2,6 @@
 
 from preimage._removed import removed_names
 from preimage.landmarks._auto_landmarks import LANDMARK_NAMES, AutoLandmarks, as_landmarks
-from preimage.landmarks._bounds import candidates_needed, sampling_deviation
 from preimage.landmarks._coefficients import landmark_coefficients
 from preimage.landmarks._feature_analysis import FeatureAnalysis
 from preimage.landmarks._kmeans import KMeans
@@ -10,6 +9,7 @@ from preimage.landmarks._pivoted_cholesky import PivotedCholesky, RandomlyPivote
 from preimage.landmarks._selector import Landmarks, LandmarkSelector
 from preimage.landmarks._sparse_greedy import SparseGreedy
 from preimage.landmarks._uniform import Uniform
+from preimage.landmarks._view import candidates_needed, sampling_deviation
 
 __all__ = [
     "AutoLandmarks",
