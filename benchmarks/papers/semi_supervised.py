@@ -168,6 +168,7 @@ def some_labels(label, each, rng):
 def fitted(kernel, X, y, n_components, encoding, first_class=None):
     model = SemiSupervisedKernelPCA(
         n_components,
+        landmarks=None,
         kernel=kernel,
         label_weight=C,
         scale=S / np.sqrt(len(X)),

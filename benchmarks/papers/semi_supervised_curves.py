@@ -91,7 +91,12 @@ def labellings(label, known):
 def error_of(kernel, X, y, noisy, truth, options):
     n = len(X) if options.printed_scale else 300
     model = SemiSupervisedKernelPCA(
-        3, kernel=kernel, label_weight=C, scale=S / np.sqrt(n), encoding="auto" if y is None else "two_class"
+        3,
+        kernel=kernel,
+        landmarks=None,
+        label_weight=C,
+        scale=S / np.sqrt(n),
+        encoding="auto" if y is None else "two_class",
     ).fit(X, y)
     return float(np.mean((preimages(model, noisy, PRINTED) - truth) ** 2))
 

@@ -19,6 +19,8 @@ REMOVED = {
     "geometry.riemann_tensor": "geometry.plane_curvatures and scalar_curvature describe the curvature.",
     "geometry.sectional_curvatures": "geometry.plane_curvatures are those of planes along x and across it.",
     "cli.doctor": "Type: python -c 'import preimage; preimage.show_versions()'.",
+    "landmarks.lowrank_plus_diagonal": "Woodbury's formula takes the factor of `select(..., with_factor=True)`.",
+    "landmarks.preconditioner": "Woodbury's formula takes the factor of `select(..., with_factor=True)`.",
     "neuro.mask_scans": "nilearn.maskers.NiftiMasker(mask).fit_transform(image) gives the table.",
     "neuro.molgedey_schuster": "sklearn.decomposition.FastICA and preimage.KernelProjectionPursuit separate sources.",
     "neuro.noise_of_scans": "neuro.make_scans takes noise of any kind; nilearn.signal.clean removes slow signals.",

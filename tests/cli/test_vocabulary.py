@@ -14,8 +14,8 @@ import typer
 from typer.testing import CliRunner
 
 from preimage.cli import _app, _console
+from preimage.cli._app import arranged
 from preimage.cli._errors import DataError, ExitCode, FileError, UsageError
-from preimage.cli._group import arranged
 
 X = np.random.default_rng(0).normal(size=(40, 3))
 FAST = ["--components", "2", "--penalty", "0", "--no-plot"]

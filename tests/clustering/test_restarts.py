@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from preimage.clustering._gram_kmeans import mean_order
-from preimage.clustering._gram_products import kernel_rows
+from preimage.clustering._gram_kmeans import kernel_rows, mean_order
 from preimage.clustering._restarts import (
     improves_too_little,
     plus_plus_seeds,

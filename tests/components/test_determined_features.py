@@ -9,7 +9,6 @@ from sklearn.datasets import load_wine, make_moons
 
 from preimage import OrientedKernelPCA, SemiSupervisedKernelPCA, SparseKernelFeatureAnalysis
 from preimage._arrays import to_numpy
-from preimage.components import _semi_supervised_products
 from preimage.exceptions import RankWarning
 from preimage.landmarks import PivotedCholesky, SparseGreedy
 
@@ -115,16 +114,6 @@ def test_ratios_in_single_precision_are_those_of_the_same_rows_in_double():
     options = {"kernel": "poly", "degree": 2, "gamma": 1.0, "landmarks": PivotedCholesky(2)}
     single, double = (fitted(SemiSupervisedKernelPCA(1, **options), rows)[0] for rows in (X, X.astype(float)))
     assert_allclose(single.explained_variance_ratio_, double.explained_variance_ratio_, rtol=1e-5)
-
-
-def test_variances_of_many_single_precision_rows_hold(monkeypatch):
-    """By products with the Gram matrix, which more rows than these use."""
-    monkeypatch.setattr(_semi_supervised_products, "MOST_DENSE", 20)
-    y = np.where(np.arange(90) % 4 == 0, LABELS, -1)
-    for gamma, X in problems("moons", np.float32):
-        model, warned = fitted(SemiSupervisedKernelPCA(12, gamma=gamma), X, y)
-        require_true(model.transform(X), model.explained_variance_, np.float32, uncorrelated=False)
-        assert warned == (model.n_components_ < 12)
 
 
 def test_a_component_that_rounding_decides_is_left_out_and_those_after_it_are_kept():

@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV, LeaveOneOut, StratifiedKFold, 
 
 from preimage import KernelFisherDiscriminant, KernelFisherDiscriminantCV, load
 from preimage.discriminants import FisherOptions, KernelTable, LabelledData
-from preimage.estimators._fisher_grid import WIDTH_MULTIPLES
+from preimage.estimators._kernel_fisher_cv import WIDTH_MULTIPLES
 from preimage.kernels import Gaussian, resolve_gamma
 
 GRID = {"gammas": [0.5, 4.0], "alphas": [0.001, 0.1]}

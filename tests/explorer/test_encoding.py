@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from preimage.explorer._encoding import encode
+from preimage.explorer._page import encode
 
 
 def decoded(text, block):

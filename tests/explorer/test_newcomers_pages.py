@@ -5,8 +5,7 @@ import pytest
 from ready_pages import digits_data
 
 from preimage import KernelPCA, explore
-from preimage.explorer._kinds import view_record
-from preimage.explorer._outliers import within_fences
+from preimage.explorer._kinds import view_record, within_fences
 
 rng = np.random.default_rng(0)
 VALUES = '(element) => [...element.querySelectorAll(".table-value")].map((value) => value.textContent)'

@@ -7,9 +7,8 @@ import re
 import numpy as np
 import pytest
 
-from preimage.explorer import _bundle
-from preimage.explorer._bundle import bundle
-from preimage.explorer._page import page_of
+from preimage.explorer import _page
+from preimage.explorer._page import bundle, page_of
 
 
 @pytest.fixture
@@ -17,7 +16,7 @@ def modules(monkeypatch):
     """Modules of a test in place of those of the explorer."""
 
     def use(**sources):
-        monkeypatch.setattr(_bundle, "asset", lambda name: sources[name.removeprefix("js/").removesuffix(".js")])
+        monkeypatch.setattr(_page, "asset", lambda name: sources[name.removeprefix("js/").removesuffix(".js")])
         bundle.cache_clear()
         return bundle("main.js")
 

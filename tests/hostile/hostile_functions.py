@@ -176,8 +176,6 @@ FUNCTIONS = {
     "landmarks.landmark_coefficients": lambda i: landmarks.landmark_coefficients(
         i.kernel(), i.A[:3], i.X, i.option("space", "function")
     ),
-    "landmarks.lowrank_plus_diagonal": lambda i: landmarks.lowrank_plus_diagonal(i.A, np.abs(i.A[:, 0])).solve(i.w),
-    "landmarks.preconditioner": lambda i: landmarks.preconditioner(i.A, abs(float(i.A[0, 0]))) @ np.ones(len(i.A)),
     "landmarks.sampling_deviation": lambda i: landmarks.sampling_deviation(
         len(i.A) + 1, len(i.A), abs(float(i.A[0, 0]))
     ),

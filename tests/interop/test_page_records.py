@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from preimage.exceptions import UnsupportedKernelError
-from preimage.explorer._encoding import encode
+from preimage.explorer._page import encode
 from preimage.interop.page import kernel_record
 from preimage.kernels import (
     CallableKernel,

@@ -1,15 +1,16 @@
 """The commands together."""
 
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 import preimage
 from preimage._removed import sentence
-from preimage.cli._console import debugging
+from preimage.cli._console import debugging, plain_errors
 from preimage.cli._errors import ExitCode
-from preimage.cli._group import Commands
+from preimage.cli._options import OLD_SPELLINGS
 from preimage.cli.commands import _compress, _denoise, _embed, _explore, _impute, _inflation
 from preimage.cli.commands._compress import compress_command
 from preimage.cli.commands._denoise import denoise_command
@@ -17,6 +18,32 @@ from preimage.cli.commands._embed import embed_command
 from preimage.cli.commands._explore import explore_command
 from preimage.cli.commands._impute import impute_command
 from preimage.cli.commands._inflation import inflation_command
+
+
+class Commands(TyperGroup):
+    """Commands that understand --debug at any place and older spellings, and never show a traceback by themselves."""
+
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        with plain_errors():
+            return super().make_context(info_name, arranged(args), parent, **extra)
+
+    def invoke(self, ctx: Any) -> Any:
+        with plain_errors():
+            return super().invoke(ctx)
+
+
+def arranged(arguments: list[str]) -> list[str]:
+    """Arguments with --debug in front of the command, where typer expects it, and options by their present names."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    options, rest = arguments[:end], arguments[end:]
+    front = ["--debug"] if "--debug" in options else []
+    return [*front, *(_renamed(word) for word in options if word != "--debug"), *rest]
+
+
+def _renamed(word: str) -> str:
+    name, equals, value = word.partition("=")
+    return OLD_SPELLINGS.get(name, name) + equals + value
+
 
 EXIT_CODES = "Exit codes: " + "; ".join(f"{code.value} {code.meaning}" for code in ExitCode) + "."
 

@@ -9,12 +9,11 @@ from preimage.components._oriented import (
     coordinate_moments,
     oriented_features,
     pair_moment,
+    rayleigh,
 )
 from preimage.components._principal import PrincipalSubspace, Wanted, principal_subspace
 from preimage.components._projection_pursuit import Pursuit, projection_pursuit
 from preimage.components._pursuit_features import PursuitFeatures, pursuit_features
-from preimage.components._rayleigh import rayleigh
 from preimage.components._secular import SecularMinimum, secular_minimum
 from preimage.components._semi_supervised import FeatureSample, SemiSupervisedSubspace, semi_supervised_subspace
-from preimage.components._semi_supervised_products import exact_semi_supervised
 from preimage.components._span_distance import SpanDistance

@@ -16,8 +16,7 @@ from preimage.eigensolvers._eigensolver import (
     Operator,
     relative_tolerance,
 )
-from preimage.eigensolvers._krylov_basis import KrylovBasis, device_array, random_block
-from preimage.eigensolvers._waiting import Waiting
+from preimage.eigensolvers._krylov_basis import KrylovBasis, Waiting, device_array, random_block
 
 # Spare directions beyond the wanted ones: convergence is governed by the first eigenvalue outside the block. Ten times
 # as many would make each product cost more than the products that they save.

@@ -20,7 +20,7 @@ from preimage.eigensolvers._eigensolver import (
     measured_result,
     product_rounding,
 )
-from preimage.eigensolvers._waiting import Waiting
+from preimage.eigensolvers._krylov_basis import Waiting
 
 # Writes the product with a vector into another one: multiply(vector, out).
 Multiply = Callable[[Array, Array], None]

@@ -7,14 +7,14 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
 
-from preimage._arrays import in_precision, take_rows
+from preimage._arrays import in_precision, is_chunked, take_rows
+from preimage._memory import require_square_matrices
 from preimage._progress import ReportsProgress, reports_progress
 from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import Interval, StrOptions, check_parameters, check_weights, with_weight
 from preimage.components import (
     FeatureSample,
     SemiSupervisedSubspace,
-    exact_semi_supervised,
     semi_supervised_subspace,
 )
 from preimage.estimators._finite_results import FiniteResults
@@ -31,6 +31,13 @@ from preimage.landmarks import Landmarks, LandmarkSelector
 from preimage.machines import KernelMachine
 from preimage.persistence import Saved
 from preimage.solvers import Auto, Gradient, Preimage, as_preimage
+
+# Points up to which landmarks="auto" decomposes the Gram matrix of all rows: 0.2 s for each component at this size, and
+# a thousand times as long at ten times as many points. Beyond, so many landmarks: coordinates tell classes apart as
+# well, on nine sets of 1,800 to 3,000 rows, and ten times as many would take longer than all rows do.
+MOST_DENSE, FEW = 1000, 300
+# Matrices of all pairs of points that decompositions hold at once.
+DENSE_MATRICES = 6
 
 
 class SemiSupervisedKernelPCA(
@@ -69,9 +76,10 @@ class SemiSupervisedKernelPCA(
         Width of named kernels, as in `KernelPCA`, except that None is "scale" for "rbf", 1 / (n_features · variance of
         X), which does not depend on the units of X; "auto" is 1 / n_features. Rules for labels, such as "alignment",
         look at the labelled rows.
-    landmarks : None, "auto", int, str or LandmarkSelector, default=None
-        None is exact, with a Gram matrix of all rows. Otherwise functions lie in the span of a few rows, chosen as in
-        `KernelPCA`, in one pass over the data. "auto" decides as there.
+    landmarks : "auto", None, int, str or LandmarkSelector, default="auto"
+        None is exact, with decompositions of the Gram matrix of all rows, whose time grows with their third power.
+        Otherwise functions lie in the span of a few rows, chosen as in `KernelPCA`, in one pass over the data. "auto"
+        takes all rows up to 1,000, and 300 landmarks of more.
     label_weight : float, default=2.0
         c ≥ 0, the weight of a labelled point relative to the norm of the function.
     scale : float, default=0.577
@@ -181,7 +189,7 @@ class SemiSupervisedKernelPCA(
         degree: int = 3,
         coef0: float = 1.0,
         kernel_params: dict[str, Any] | None = None,
-        landmarks: Any = None,
+        landmarks: Any = "auto",
         label_weight: float = 2.0,
         scale: float = 0.577,
         encoding: Any = "auto",
@@ -257,10 +265,13 @@ class SemiSupervisedKernelPCA(
             raise UnsupportedKernelError(
                 "Landmarks save the Gram matrix, which a precomputed kernel has already. Use landmarks=None."
             )
-        if not uses_landmarks("Semi-supervised kernel PCA", self.landmarks, X):
+        landmarks = self.landmarks
+        if is_auto(landmarks):
+            landmarks = FEW if is_chunked(X) or X.shape[0] > MOST_DENSE else None
+        if not uses_landmarks("Semi-supervised kernel PCA", landmarks, X):
             return None
-        rng = selection_rng(self.landmarks, self.random_state)
-        return as_selector(self.landmarks).select(self.kernel_, X, rng=rng).required()
+        rng = selection_rng(landmarks, self.random_state)
+        return as_selector(landmarks).select(self.kernel_, X, rng=rng).required()
 
     def _components(self, X: Array, labels: PartialLabels, weights: np.ndarray | None) -> SemiSupervisedSubspace:
         count, of_labels = int(self.n_components), None if weights is None else weights[labels.rows]
@@ -274,12 +285,15 @@ class SemiSupervisedKernelPCA(
             weights=of_labels,
         )
         if self.landmarks_ is None:
-            return exact_semi_supervised(self.kernel_, X, labels.rows, targets, count, weights=weights, **options)
-        labelled = take_rows(X, labels.rows)
-        sample = FeatureSample.on_landmarks(self.kernel_, X, self.landmarks_.points, labelled, weights)
-        if weights is not None or not self.landmarks_.is_exact:
-            # The pass over all rows has measured what the selector could only estimate, and without weights.
-            self.landmarks_ = self.landmarks_.measured(sample.trace, sample.inside)
+            advice = "Give landmarks=500, say."
+            require_square_matrices("Semi-supervised kernel PCA", X.shape[0], DENSE_MATRICES, X, advice)
+            sample = FeatureSample.exact(self.kernel_, X, labels.rows, weights)
+        else:
+            labelled = take_rows(X, labels.rows)
+            sample = FeatureSample.on_landmarks(self.kernel_, X, self.landmarks_.points, labelled, weights)
+            if weights is not None or not self.landmarks_.is_exact:
+                # The pass over all rows has measured what the selector could only estimate, and without weights.
+                self.landmarks_ = self.landmarks_.measured(sample.trace, sample.inside)
         if of_labels is not None:
             sample, targets = sample.weighted_labels(targets, of_labels)
         return semi_supervised_subspace(sample, targets, count, **options)

@@ -70,7 +70,6 @@ class SparseGreedyRegressor(ValuesOfMachine, RegressorMixin, SparseGreedyModel):
     See Also
     --------
     preimage.landmarks.SparseGreedy : The choice of the points.
-    preimage.landmarks.lowrank_plus_diagonal : Solves with K̃ + D for other purposes.
     LinearProgrammingRegressor : Still fewer functions.
     compress : Makes fitted machines, also this one, still smaller.
     sklearn.kernel_ridge.KernelRidge : All points as basis functions.

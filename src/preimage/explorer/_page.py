@@ -1,15 +1,144 @@
 """One HTML file from the data of a page, the style and the modules of the explorer."""
 
 import base64
+import gzip
 import hashlib
 import html
+import json
+import re
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
+from importlib.resources import files
+from posixpath import dirname, join, normpath
 from string import Template
-from typing import Any
+from typing import Any, TypeAlias
 
-from preimage.explorer._assets import asset, names_of
-from preimage.explorer._bundle import bundle
-from preimage.explorer._encoding import encode
+import numpy as np
+
+
+@cache
+def asset(name: str) -> str:
+    """The text of a file, such as "js/main.js"."""
+    return (files("preimage.explorer") / "assets" / name).read_text(encoding="utf-8")
+
+
+def names_of(folder: str) -> list[str]:
+    """Names of the files in a folder, sorted."""
+    return sorted(each.name for each in (files("preimage.explorer") / "assets" / folder).iterdir())
+
+
+# Bytes at which arrays begin a multiple: what JavaScript's arrays of double precision ask for.
+ALIGNMENT = 8
+# More takes twice the time for one part in a hundred of the size.
+COMPRESSION_LEVEL = 6
+DTYPES = ("float32", "float64", "int32", "uint8")
+# An array as it is stored: its type, its shape and its bytes.
+_Stored: TypeAlias = tuple[str, tuple[int, ...], bytes]
+# Inside a script element of HTML these could end it, or begin a comment; inside JSON the escape means the same.
+_ESCAPES = {character: f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
+
+
+def encode(header: dict[str, Any]) -> tuple[str, str]:
+    """A header as JSON, safe inside HTML, and its arrays as text: base64 of a block compressed by gzip.
+
+    Parameters
+    ----------
+    header : dict
+        Dictionaries, lists, strings, finite numbers, None, and NumPy arrays of the types in `DTYPES`, which may have
+        NaN. Each array becomes ``{"array": number}`` and is described under "arrays" by its type, shape and first byte.
+        Equal arrays are stored once: models of several widths have the same points.
+
+    Returns
+    -------
+    text, block : str
+    """
+    arrays: dict[_Stored, int] = {}
+    tree = _without_arrays(header, arrays)
+    parts, described, first = [], [], 0
+    for dtype, shape, data in arrays:
+        described.append({"dtype": dtype, "shape": list(shape), "first": first})
+        padding = -len(data) % ALIGNMENT
+        parts.append(data + bytes(padding))
+        first += len(data) + padding
+    text = json.dumps({**tree, "arrays": described}, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    block = gzip.compress(b"".join(parts), COMPRESSION_LEVEL, mtime=0)  # without a time, equal pages are equal files
+    return _escaped(text), base64.b64encode(block).decode("ascii")
+
+
+def _without_arrays(value: Any, arrays: dict[_Stored, int]) -> Any:
+    """The same tree with references in place of arrays, which are added to `arrays` with their numbers."""
+    if isinstance(value, np.ndarray):
+        if value.dtype.name not in DTYPES:
+            raise TypeError(f"A page holds arrays of the types {', '.join(DTYPES)}; got {value.dtype.name}.")
+        data = np.ascontiguousarray(value).astype(value.dtype.newbyteorder("<"), copy=False).tobytes()
+        return {"array": arrays.setdefault((value.dtype.name, value.shape, data), len(arrays))}
+    if isinstance(value, dict):
+        return {key: _without_arrays(each, arrays) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_without_arrays(each, arrays) for each in value]
+    return value
+
+
+def _escaped(text: str) -> str:
+    # A lone surrogate has no bytes in any encoding of a file.
+    text = text.encode("utf-8", "replace").decode("utf-8")
+    return "".join(_ESCAPES.get(character, character) for character in text) if _ESCAPES.keys() & set(text) else text
+
+
+# What modules may say about each other: imports by name at the beginning of a line, exports of declarations.
+_IMPORT = re.compile(r'^import\s*\{([^}]*)\}\s*from\s*"([^"]+)";[ \t]*$', re.MULTILINE)
+_EXPORT = re.compile(r"^export\s+((?:async\s+)?function\*?|class|const)\s+(\w+)", re.MULTILINE)
+_LEFT_OVER = re.compile(r"^\s*(?:import|export)\b(?!\s*\()", re.MULTILINE)
+# Comments on lines of their own, a quarter of the modules, are for those who read these. No text has several lines, so
+# that none can have such a line.
+_COMMENT = re.compile(r"^[ \t]*(?://[^\n]*|/\*\*.*?\*/[ \t]*)\n", re.MULTILINE | re.DOTALL)
+
+
+@cache
+def bundle(entry: str) -> str:
+    """The module `entry` and those that it imports as one script, each in a scope of its own."""
+    sources: dict[str, str] = {}
+    needs: dict[str, list[str]] = {}
+    waiting = [entry]
+    while waiting:
+        name = waiting.pop()
+        if name in sources:
+            continue
+        sources[name] = asset(f"js/{name}")
+        needs[name] = [_resolved(name, path) for _, path in _IMPORT.findall(sources[name])]
+        waiting += needs[name]
+    try:
+        order = list(TopologicalSorter(needs).static_order())
+    except CycleError as error:
+        raise ValueError(f"Modules of the explorer import each other: {' → '.join(error.args[1])}.") from error
+    parts = [_scoped(name, sources[name]) for name in order]
+    return "\n".join(['"use strict";', "(() => {", *parts, "})();"])
+
+
+def _scoped(name: str, source: str) -> str:
+    """A module as a function that is called at once and returns what it exports."""
+
+    def constants(found: re.Match) -> str:
+        names = re.sub(r"\s+as\s+", ": ", found[1]).strip()
+        return f"const {{ {names} }} = {_variable(_resolved(name, found[2]))};"
+
+    exported = [found[1] for found in _EXPORT.findall(source)]
+    body = _EXPORT.sub(r"\1 \2", _IMPORT.sub(constants, _COMMENT.sub("", source)))
+    if _LEFT_OVER.search(body) or "</script" in body or any(line.count("`") % 2 for line in body.splitlines()):
+        raise ValueError(
+            f"The module {name} has an import or export that cannot be inlined, a text of several lines, or the end of "
+            "a script."
+        )
+    return f"const {_variable(name)} = (() => {{\n{body}\nreturn {{ {', '.join(exported)} }};\n}})();"
+
+
+def _variable(name: str) -> str:
+    return "module_" + re.sub(r"\W", "_", name.removesuffix(".js"))
+
+
+def _resolved(importer: str, path: str) -> str:
+    return normpath(join(dirname(importer), path))
+
 
 # Nothing is loaded and nothing is sent: scripts and styles are those with the given hashes, pictures are made here.
 _POLICY = (

@@ -75,7 +75,7 @@ class Gram:
     See Also
     --------
     preimage.eigensolvers.BlockKrylov : Eigenpairs of a Gram matrix that is not held.
-    preimage.landmarks.lowrank_plus_diagonal : An approximation for linear systems.
+    preimage.landmarks.RandomlyPivotedCholesky : An approximation by few rows.
 
     Examples
     --------

@@ -1,15 +1,15 @@
 """Landmarks: few points whose span in feature space represents most of a kernel matrix."""
 
+from preimage._removed import removed_names
 from preimage.landmarks._auto_landmarks import LANDMARK_NAMES, AutoLandmarks, as_landmarks
-from preimage.landmarks._bounds import candidates_needed, sampling_deviation
 from preimage.landmarks._coefficients import landmark_coefficients
 from preimage.landmarks._feature_analysis import FeatureAnalysis
 from preimage.landmarks._kmeans import KMeans
-from preimage.landmarks._low_rank import LowRankPlusDiagonal, lowrank_plus_diagonal, preconditioner
 from preimage.landmarks._pivoted_cholesky import PivotedCholesky, RandomlyPivotedCholesky
 from preimage.landmarks._selector import Landmarks, LandmarkSelector
 from preimage.landmarks._sparse_greedy import SparseGreedy
 from preimage.landmarks._uniform import Uniform
+from preimage.landmarks._view import candidates_needed, sampling_deviation
 
 __all__ = [
     "AutoLandmarks",
@@ -23,7 +23,7 @@ __all__ = [
     "Uniform",
     "candidates_needed",
     "landmark_coefficients",
-    "lowrank_plus_diagonal",
-    "preconditioner",
     "sampling_deviation",
 ]
+
+__getattr__ = removed_names(__name__)

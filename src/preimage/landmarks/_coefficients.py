@@ -45,7 +45,6 @@ def landmark_coefficients(kernel: Kernel, points: Array, X: Rows, space: str = "
     See Also
     --------
     Landmarks : The landmarks, with their residual.
-    lowrank_plus_diagonal : Solves systems with the approximation.
     preimage.EmpiricalKernelMap : Kernel values with landmarks as features.
 
     Examples

@@ -67,7 +67,6 @@ class Landmarks:
     --------
     LandmarkSelector : What chooses them.
     landmark_coefficients : Expresses rows by landmarks.
-    lowrank_plus_diagonal : Solves systems with the approximation.
 
     Examples
     --------

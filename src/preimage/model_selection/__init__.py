@@ -5,7 +5,6 @@ from preimage.model_selection._denoising_criteria import DenoisingScorer, add_no
 from preimage.model_selection._denoising_search import DenoisingSearch
 from preimage.model_selection._maps import WeightMaps, sensitivity_map, weight_maps
 from preimage.model_selection._pr_curve import SplitHalfCurve, pr_curve
-from preimage.model_selection._reference_components import reference_components
 from preimage.model_selection._reproducible_map import align_maps, fdr_threshold, map_correlation, reproducible_map
 from preimage.model_selection._split_half import (
     SplitHalf,
@@ -14,7 +13,11 @@ from preimage.model_selection._split_half import (
     split_half,
     split_half_null,
 )
-from preimage.model_selection._split_half_denoising import SplitHalfDenoising, split_half_denoising
+from preimage.model_selection._split_half_denoising import (
+    SplitHalfDenoising,
+    reference_components,
+    split_half_denoising,
+)
 from preimage.model_selection._width_search import WidthSearch, class_mean_radius
 
 __all__ = [

@@ -21,8 +21,7 @@ from preimage._typing import Array
 from preimage._validation import Interval, check_parameters
 from preimage.feature_space import Expansion, Gram, GrowingSpan
 from preimage.kernels import Polynomial, Prepared
-from preimage.reduced_sets._reducer import NestedReducer, held_gram
-from preimage.reduced_sets._widths import WIDTHS
+from preimage.reduced_sets._reducer import WIDTHS, NestedReducer, held_gram
 from preimage.solvers import Box, QuasiNewton, minimize_rows
 from preimage.solvers._descent import SameFunction, spread
 

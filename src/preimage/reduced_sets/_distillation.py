@@ -15,8 +15,15 @@ from preimage._typing import Array
 from preimage._validation import Interval, check_parameters
 from preimage.feature_space import Expansion, Gram
 from preimage.reduced_sets._construction import Construct
-from preimage.reduced_sets._reducer import Reducer, Reduction, check_n_points, finite_reduction, solve_ridge
-from preimage.reduced_sets._widths import WIDTHS, with_own_columns
+from preimage.reduced_sets._reducer import (
+    WIDTHS,
+    Reducer,
+    Reduction,
+    check_n_points,
+    finite_reduction,
+    solve_ridge,
+    with_own_columns,
+)
 from preimage.solvers._gradient import minimize_set
 
 # Ridge of the least squares problem, relative to its mean diagonal: points may coincide. Normal equations have squared

@@ -12,15 +12,16 @@ from preimage._validation import Interval, check_parameters
 from preimage.feature_space import Expansion, Gram
 from preimage.reduced_sets._construction import Construct
 from preimage.reduced_sets._reducer import (
+    WIDTHS,
     Reducer,
     Reduction,
     check_n_points,
+    comparable,
     finite_reduction,
     project,
     solve_ridge,
     squared_error,
 )
-from preimage.reduced_sets._widths import WIDTHS, comparable
 from preimage.solvers import Reason
 from preimage.solvers._gradient import minimize_set
 

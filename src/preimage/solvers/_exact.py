@@ -12,7 +12,7 @@ from preimage._validation import Interval, check_parameters
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Expansion
 from preimage.kernels import InnerProduct, Kernel, Polynomial, ProfileKernel, SquaredDistance
-from preimage.kernels._inversion import invert_monotone
+from preimage.kernels._profile import invert_monotone
 from preimage.solvers._descent import spread
 from preimage.solvers._preimage import PreimageResult, Reason, TargetSolver, about_origin, objective_at
 from preimage.solvers._starts import nearest_points

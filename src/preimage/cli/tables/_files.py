@@ -9,8 +9,7 @@ import numpy as np
 
 from preimage._typing import Array
 from preimage.cli._errors import DataError, FileError
-from preimage.cli.tables._archives import check_unpacked
-from preimage.cli.tables._declared import check_declared
+from preimage.cli.tables._archives import check_declared, check_unpacked
 from preimage.cli.tables._formats import format_of
 from preimage.cli.tables._frames import Frame, write_frame
 from preimage.cli.tables._nifti import read_nifti, write_nifti

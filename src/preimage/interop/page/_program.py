@@ -4,21 +4,134 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from array_api_compat import numpy as xp
 from numpy.typing import DTypeLike
 
 from preimage.exceptions import UnsupportedKernelError
-from preimage.interop.page._agreement import require_same_profile
-from preimage.interop.tracing import Graph, Tensor, traced
+from preimage.interop.tracing import Graph, Tensor, kernel_diagonal, kernel_values, traced
 from preimage.interop.tracing._traced import BINARY, UNARY
 from preimage.kernels import (
     ChiSquaredDistance,
     InnerProduct,
+    Kernel,
     ManhattanDistance,
     PairwiseQuantity,
     Precomputed,
     ProfileKernel,
     SquaredDistance,
 )
+
+
+def kernel_record(kernel: Kernel, points: np.ndarray) -> dict[str, Any]:
+    """What a page needs, besides the points, to compute k(z, p), k(z, z) and their gradients.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Resolved: no parameter waits for data. One whose inputs are shifted is better given without the shift, see
+        `Kernel.unshifted`, and points moved.
+    points : array of shape (n, d)
+        In double precision, with the values that the page will have: rounded first if they are stored rounded.
+
+    Returns
+    -------
+    dict
+        Numbers, texts, lists and NumPy arrays. A program is ``{"nodes", "outputs"}``: a node is a dictionary with its
+        operator ``"op"``, the numbers ``"inputs"`` of earlier nodes, and what the operator needs; outputs are numbers
+        of nodes. All values are vectors of one row of inputs; vectors of length one combine with all others. Numbers
+        that JSON lacks are the texts "Infinity", "-Infinity" and "NaN".
+
+        ========================================= ========================================================
+        op                                        what it is
+        ========================================= ========================================================
+        Input                                     the row z; in a profile the vector of quantities s
+        Constant: value                           a number, or a vector
+        Add, Sub, Exp, Where, ...                 elementwise, as in ONNX (`UNARY`, `BINARY` of `_program.py`)
+        Fill: value                               as long as its input, the same number everywhere
+        MatMul: matrix                            x M
+        RowSum                                    the sum of a vector, of length one
+        SquaredDistance, InnerProduct,            s(x, p) for all points p of a set
+        ManhattanDistance, ChiSquaredDistance: set
+        Profile: profile                          f(s) of the profile with this number
+        ========================================= ========================================================
+
+        The record is a program with two outputs, k(z, ·) and k(z, z), and the lists ``"profiles"``, programs whose
+        outputs are f(s) and f′(s), and ``"sets"``. Set 0 are `points`; set number i + 1 is entry i of the list:
+        ``{"of", "columns"}`` are leading columns of another set, ``{"of", "map"}`` rows of another set after a program,
+        and ``{"points"}`` further points.
+
+    Raises
+    ------
+    UnsupportedKernelError
+        If the kernel has no closed form, or a profile without a derivative; it is named.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.interop.page import kernel_record
+    >>> from preimage.kernels import Gaussian
+    >>> record = kernel_record(Gaussian(0.5), np.zeros((3, 2)))
+    >>> [node["op"] for node in record["nodes"]]
+    ['Input', 'SquaredDistance', 'Profile', 'Constant', 'Profile']
+    """
+    if kernel.points_are_row_numbers:
+        raise UnsupportedKernelError(
+            "explore needs a kernel of inputs, which a page can evaluate at new ones; got a precomputed matrix of "
+            "kernel values. Fit the model with the kernel itself."
+        )
+    tables = Tables(points)
+    graph = PageGraph(tables)
+    values = kernel_values(graph, kernel, graph.input, points)
+    diagonal = kernel_diagonal(graph, kernel, graph.input)
+    return {**graph.program(values, diagonal), "profiles": tables.profiles, "sets": tables.sets}
+
+
+# Quantities at which profiles are compared: zero, and what data have. A wrong formula is wrong at most of them.
+_POSITIVE = np.geomspace(1e-3, 1e3, 25)
+# Differences that count as rounding errors of the same formula: relative to a value, and to the largest value, from
+# which it may come by a subtraction. A thousand times what was seen; wrong formulas differ by per cents.
+OF_VALUE, OF_LARGEST = 1e-9, 1e-12
+_FUNCTIONS = {operator: name for name, operator in (UNARY | BINARY).items()} | {"Reciprocal": "reciprocal"}
+
+
+def require_same_profile(kernel: ProfileKernel, program: dict[str, Any]) -> None:
+    """Raise unless the two outputs of a program are f(s) and f′(s) of a kernel.
+
+    A profile may look at the class of its argument, and do something else with the symbols by which it was read.
+    """
+    s = np.concatenate([[0.0], _POSITIVE, -_POSITIVE if kernel.pairwise == InnerProduct() else _POSITIVE[:0]])
+    with np.errstate(all="ignore"):
+        wanted = [
+            np.broadcast_to(formula(s.copy()), s.shape) for formula in (kernel.profile, kernel.profile_derivative)
+        ]
+        found = _evaluated(program, s)
+    for name, right, read in zip(("profile", "profile derivative"), wanted, found, strict=True):
+        size = np.max(np.abs(right), where=np.isfinite(right), initial=0.0)
+        same = np.isclose(read, right, rtol=OF_VALUE, atol=OF_LARGEST * size, equal_nan=True)
+        if not np.all(same):
+            first = np.flatnonzero(~same)[0]
+            raise UnsupportedKernelError(
+                f"explore reads the {name} of {kernel!r:.200} by calling it with symbols; the formula gives "
+                f"{read[first]:.6g} at s = {s[first]:.6g}, where the kernel has {right[first]:.6g}. It must do the "
+                "same with every kind of array."
+            )
+
+
+def _evaluated(program: dict[str, Any], s: np.ndarray) -> list[np.ndarray]:
+    """The outputs of an elementwise program at s."""
+    values: list[Any] = []
+    for node in program["nodes"]:
+        inputs = [values[number] for number in node["inputs"]]
+        if node["op"] == "Input":
+            values.append(s)
+        elif node["op"] in ("Constant", "Fill"):
+            values.append(np.full_like(s, float(node["value"])))
+        elif node["op"] == "Where":
+            values.append(np.where(inputs[0].astype(bool), *inputs[1:]))
+        else:
+            values.append(getattr(xp, _FUNCTIONS[node["op"]])(*inputs))
+    return [values[number] for number in program["outputs"]]
+
 
 # What the page can compute elementwise, with the names of ONNX; operators.js has the same.
 ELEMENTWISE = {*UNARY.values(), *BINARY.values(), "Reciprocal"}
