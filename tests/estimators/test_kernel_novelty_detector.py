@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.datasets import load_digits
 from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -70,7 +71,7 @@ def test_the_most_suspicious_rows_are_not_in_the_model(X):
     model = KernelNoveltyDetector(0.1).fit(X)
     normal = ~is_outlier()
     assert_array_equal(model.kernel_pca_.X_fit_, X[normal])
-    kept = KernelNoveltyDetector(kernel=model.kernel_).fit(X[normal])
+    kept = KernelNoveltyDetector(kernel=model.kernel_, ridge=3 * 0.1 * 100).fit(X[normal])
     Z = X + 0.1
     assert_allclose(model.score_samples(Z), kept.score_samples(Z), rtol=1e-7)
     assert_allclose(model.left_out_scores_[normal], kept.left_out_scores_, rtol=1e-7)
@@ -78,14 +79,22 @@ def test_the_most_suspicious_rows_are_not_in_the_model(X):
     assert len(KernelNoveltyDetector().fit(X).kernel_pca_.X_fit_) == 100
 
 
-def test_a_group_of_outliers_is_broken_up(rng):
-    group = [4.0, 4.0] + 0.15 * rng.normal(size=(8, 2))
-    X = np.vstack([rng.normal(size=(92, 2)), group])
-    truth = np.arange(100) >= 92
+def test_groups_of_outliers_do_not_hide():
+    """Images of one that are alike among images of zero: without a number, they support each other."""
+    digits, classes = load_digits(return_X_y=True)
+    X, truth = np.vstack([digits[classes == 0], digits[classes == 1][:20]]), np.arange(198) >= 178
     plain, told = (
         roc_auc_score(truth, -KernelNoveltyDetector(fraction).fit(X).left_out_scores_) for fraction in ("auto", 0.1)
     )
-    assert told >= plain
+    assert told > 0.99 and told > plain + 0.03
+
+
+def test_the_ridge_grows_with_the_group_that_outliers_may_be(X):
+    assert_allclose(KernelNoveltyDetector().fit(X).ridge_, 0.01)
+    assert_allclose(KernelNoveltyDetector(0.1).fit(X).ridge_, 3 * 0.1 * 100)
+    assert_allclose(KernelNoveltyDetector(0.1, ridge=0.5).fit(X).ridge_, 0.5)
+    stream = KernelNoveltyDetector(0.1, landmarks=20, gamma=1.0).partial_fit(X[:60]).partial_fit(X[60:90])
+    assert_allclose(stream.ridge_, 0.3 * np.sum(stream.kernel_pca_.n_samples_seen_), rtol=0.1)
 
 
 def test_weights_are_copies(X):
