@@ -282,3 +282,10 @@ def test_another_kernel_and_its_ridge(X):
     scaled, plain = KernelNoveltyDetector(kernel=kernel).fit(X), KernelNoveltyDetector(gamma=2.0).fit(X)
     assert_allclose(scaled.ridge_, 0.04)
     assert_allclose(scaled.left_out_scores_, 4 * plain.left_out_scores_, rtol=1e-7)
+
+
+def test_a_stream_after_an_exact_fit_begins_anew_with_a_warning(X):
+    model = KernelNoveltyDetector(gamma=2.0, landmarks=None).fit(X)
+    with pytest.warns(UserWarning, match="KernelNoveltyDetector was fitted exactly"):
+        model.set_params(landmarks=20).partial_fit(X[:50])
+    assert model.n_samples_seen_ == 50

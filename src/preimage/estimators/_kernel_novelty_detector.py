@@ -5,7 +5,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, OutlierMixin, clone
+from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -26,7 +26,6 @@ from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import (
     Interval,
     StrOptions,
-    blocks_of,
     check_lazy_points,
     check_parameters,
     check_points,
@@ -53,6 +52,7 @@ from preimage.estimators._left_out_distances import (
     threshold,
     without_suspects,
 )
+from preimage.estimators._stream_fit import fit_blocks, refuse_weights_of_blocks, warn_of_exact_fit
 from preimage.estimators._training_rows import TrainingRows, same_rows
 from preimage.exceptions import RankWarning, UnsupportedKernelError
 from preimage.kernels import as_kernel
@@ -227,7 +227,8 @@ class KernelNoveltyDetector(ReportsProgress, OutlierMixin, FiniteResults, Saved,
         """
         self._check_settings()
         if is_stream(X):
-            return self._fit_stream(X, sample_weight)
+            refuse_weights_of_blocks(self, sample_weight)
+            return fit_blocks(self, X)
         X = self._training_set(X)
         weights = check_weights(self, in_memory(sample_weight), X.shape[0])
         with ignored(RankWarning):
@@ -278,6 +279,7 @@ class KernelNoveltyDetector(ReportsProgress, OutlierMixin, FiniteResults, Saved,
         array([ 1, -1])
         """
         self._check_settings()
+        warn_of_exact_fit(self)
         continues = getattr(self, "route_", None) == "landmarks"
         X = self._check_queries(X) if continues else self._checked(X, reset=True)
         X = known_rows(X)
@@ -382,17 +384,6 @@ class KernelNoveltyDetector(ReportsProgress, OutlierMixin, FiniteResults, Saved,
 
     def _known_contamination(self) -> float | None:
         return None if isinstance(self.contamination, str) else float(self.contamination)
-
-    def _fit_stream(self, blocks: Any, sample_weight: Targets) -> "KernelNoveltyDetector":
-        """Learn from an iterator of blocks, from the start."""
-        if sample_weight is not None:
-            raise ValueError("An iterator of blocks has no sample_weight; call partial_fit(block, sample_weight=w).")
-        model = clone(self)  # a block that fails leaves this one as it was
-        for block in blocks_of(self, blocks):
-            model.partial_fit(block)
-        parameters = self.get_params(deep=False)
-        self.__dict__.update({name: value for name, value in vars(model).items() if name not in parameters})
-        return self
 
     def _store(self, model: KernelPCA, ridge: float, scores: np.ndarray, n_rows: int) -> None:
         self.kernel_pca_, self.ridge_, self.left_out_scores_ = model, ridge, scores
