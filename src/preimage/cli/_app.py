@@ -9,7 +9,7 @@ import preimage
 from preimage.cli._console import debugging
 from preimage.cli._errors import ExitCode
 from preimage.cli._group import Commands
-from preimage.cli.commands import _compress, _denoise, _doctor, _embed, _explore, _impute, _inflation
+from preimage.cli.commands import _compress, _denoise, _doctor, _embed, _explore, _impute, _inflation, _outliers
 from preimage.cli.commands._compress import compress_command
 from preimage.cli.commands._denoise import denoise_command
 from preimage.cli.commands._doctor import doctor_command
@@ -17,6 +17,7 @@ from preimage.cli.commands._embed import embed_command
 from preimage.cli.commands._explore import explore_command
 from preimage.cli.commands._impute import impute_command
 from preimage.cli.commands._inflation import inflation_command
+from preimage.cli.commands._outliers import outliers_command
 
 EXIT_CODES = "Exit codes: " + "; ".join(f"{code.value} {code.meaning}" for code in ExitCode) + "."
 
@@ -25,6 +26,7 @@ COMMANDS: dict[str, tuple[Callable[..., None], tuple[str, ...]]] = {
     "denoise": (denoise_command, _denoise.EXAMPLES),
     "impute": (impute_command, _impute.EXAMPLES),
     "embed": (embed_command, _embed.EXAMPLES),
+    "outliers": (outliers_command, _outliers.EXAMPLES),
     "explore": (explore_command, _explore.EXAMPLES),
     "compress": (compress_command, _compress.EXAMPLES),
     "inflation": (inflation_command, _inflation.EXAMPLES),
