@@ -92,6 +92,7 @@ def test_groups_of_outliers_do_not_hide():
 def test_the_ridge_grows_with_the_group_that_outliers_may_be(X):
     assert_allclose(KernelNoveltyDetector().fit(X).ridge_, 0.01)
     assert_allclose(KernelNoveltyDetector(0.1).fit(X).ridge_, 3 * 0.1 * 100)
+    assert_allclose(KernelNoveltyDetector(1e-300).fit(X).ridge_, 0.01)
     assert_allclose(KernelNoveltyDetector(0.1, ridge=0.5).fit(X).ridge_, 0.5)
     stream = KernelNoveltyDetector(0.1, landmarks=20, gamma=1.0).partial_fit(X[:60]).partial_fit(X[60:90])
     assert_allclose(stream.ridge_, 0.3 * np.sum(stream.kernel_pca_.n_samples_seen_), rtol=0.1)
@@ -236,6 +237,13 @@ def test_few_points_decide_nearly_as_all(X, rng):
     whole = compress(model, 1.0)
     assert_allclose(whole.score_samples(new), model.score_samples(new), atol=1e-6)
     assert_allclose(whole.offset_, model.offset_)
+
+
+def test_a_size_is_found_for_a_detector_that_is_trained_again_without_some_rows(rng):
+    """Its machines have one function per row that they were trained on, so that their numbers of functions differ."""
+    X = np.abs(rng.normal(size=(37, 3)))
+    small = CompressedDetector(KernelNoveltyDetector()).fit(X)
+    assert small.n_points_ <= 37 and np.isfinite(small.score_samples(X)).all()
 
 
 def test_graphs_take_all_rows_for_new_ones(X):

@@ -52,7 +52,7 @@ def ridge_of(model: Any, ridge: float | None, contamination: float | None) -> fl
     variance = float(model.explained_variance_[0])
     if ridge is None:
         n_rows = float(model.eigenvalues_[0]) / variance
-        ridge = PLAIN_RIDGE if contamination is None else GROUP_RIDGE * contamination * n_rows
+        ridge = max(PLAIN_RIDGE, GROUP_RIDGE * (contamination or 0.0) * n_rows)
     return float(ridge) * variance / float(model.explained_variance_ratio_[0])
 
 
