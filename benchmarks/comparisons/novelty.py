@@ -36,7 +36,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.neighbors import LocalOutlierFactor, NearestNeighbors
 from sklearn.svm import OneClassSVM
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parent)]
 from _measure import record
 from _novelty_sets import DEVELOPMENT, REPORT, are_pixels, load
 from _reports import option_parser, origin, publish
