@@ -13,6 +13,7 @@ from preimage.cli._console import one_line
 from preimage.cli._errors import DataError
 from preimage.cli._options import AUTO
 from preimage.cli.runs._preparation import ColumnMoments, Preparation, wishes_for
+from preimage.cli.tables._files import Dataset, write
 from preimage.cli.tables._frames import Frame, write_frame
 from preimage.cli.tables._sources import CHUNK_ROWS, Source
 from preimage.estimators import KernelNoveltyDetector
@@ -81,7 +82,6 @@ def write_outliers(path: Path, found: Outliers, source: Source, kind: str, outpu
     """Write both columns next to the index and the kept ones; `output` is the name that `path` will have."""
     matrix = np.column_stack([found.novelty, found.are_outliers])
     if kind == ".npy":
-        with open(path, "wb") as file:
-            np.save(file, matrix)
+        write(path, Dataset(matrix), kind)
     else:
         write_frame(path, iter([matrix]), Frame.next_to_kept(source, [NOVELTY, OUTLIER]), kind, output)
