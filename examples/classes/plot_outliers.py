@@ -36,16 +36,16 @@ for name, score in scores.items():
     print(f"{' '.join(name.split()):28} area under the ROC curve {roc_auc_score(is_other, score):.3f}")
 
 # %%
-# Scores of all rows, each divided by the largest one. Only where rows are left out do the other digits have large ones.
+# Scores of all rows, smallest to largest. Only where rows are left out do the other digits have large ones.
 
 figure, axes = plt.subplots(1, 3, figsize=(9, 3.6), layout="constrained", sharey=True)
 for ax, (name, score) in zip(axes, scores.items()):
-    places = rng.uniform(-0.3, 0.3, len(X))
+    places, score = rng.uniform(-0.3, 0.3, len(X)), (score - score.min()) / np.ptp(score)
     for group, (label, marker) in enumerate({"zeros": ".", "other digits": "x"}.items()):
         rows = is_other == bool(group)
-        ax.plot(group + places[rows], score[rows] / score.max(), marker, label=label, alpha=0.8)
+        ax.plot(group + places[rows], score[rows], marker, label=label, alpha=0.8)
     ax.set(title=name, xticks=[0, 1], xticklabels=["zeros", "others"], xlim=(-0.6, 1.6))
-axes[0].set_ylabel("score, largest = 1")
+axes[0].set_ylabel("score, smallest = 0, largest = 1")
 figure.suptitle("Rows measured by others show which of them do not belong")
 plt.show()
 

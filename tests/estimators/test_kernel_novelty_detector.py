@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.datasets import load_digits
 from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -70,7 +71,7 @@ def test_the_most_suspicious_rows_are_not_in_the_model(X):
     model = KernelNoveltyDetector(0.1).fit(X)
     normal = ~is_outlier()
     assert_array_equal(model.kernel_pca_.X_fit_, X[normal])
-    kept = KernelNoveltyDetector(kernel=model.kernel_).fit(X[normal])
+    kept = KernelNoveltyDetector(kernel=model.kernel_, ridge=3 * 0.1 * 100).fit(X[normal])
     Z = X + 0.1
     assert_allclose(model.score_samples(Z), kept.score_samples(Z), rtol=1e-7)
     assert_allclose(model.left_out_scores_[normal], kept.left_out_scores_, rtol=1e-7)
@@ -78,14 +79,23 @@ def test_the_most_suspicious_rows_are_not_in_the_model(X):
     assert len(KernelNoveltyDetector().fit(X).kernel_pca_.X_fit_) == 100
 
 
-def test_a_group_of_outliers_is_broken_up(rng):
-    group = [4.0, 4.0] + 0.15 * rng.normal(size=(8, 2))
-    X = np.vstack([rng.normal(size=(92, 2)), group])
-    truth = np.arange(100) >= 92
+def test_groups_of_outliers_do_not_hide():
+    """Images of one that are alike among images of zero: without a number, they support each other."""
+    digits, classes = load_digits(return_X_y=True)
+    X, truth = np.vstack([digits[classes == 0], digits[classes == 1][:20]]), np.arange(198) >= 178
     plain, told = (
         roc_auc_score(truth, -KernelNoveltyDetector(fraction).fit(X).left_out_scores_) for fraction in ("auto", 0.1)
     )
-    assert told >= plain
+    assert told > 0.99 and told > plain + 0.03
+
+
+def test_the_ridge_grows_with_the_group_that_outliers_may_be(X):
+    assert_allclose(KernelNoveltyDetector().fit(X).ridge_, 0.01)
+    assert_allclose(KernelNoveltyDetector(0.1).fit(X).ridge_, 3 * 0.1 * 100)
+    assert_allclose(KernelNoveltyDetector(1e-300).fit(X).ridge_, 0.01)
+    assert_allclose(KernelNoveltyDetector(0.1, ridge=0.5).fit(X).ridge_, 0.5)
+    stream = KernelNoveltyDetector(0.1, landmarks=20, gamma=1.0).partial_fit(X[:60]).partial_fit(X[60:90])
+    assert_allclose(stream.ridge_, 0.3 * np.sum(stream.kernel_pca_.n_samples_seen_), rtol=0.1)
 
 
 def test_weights_are_copies(X):
@@ -229,6 +239,13 @@ def test_few_points_decide_nearly_as_all(X, rng):
     assert_allclose(whole.offset_, model.offset_)
 
 
+def test_a_size_is_found_for_a_detector_that_is_trained_again_without_some_rows(rng):
+    """Its machines have one function per row that they were trained on, so that their numbers of functions differ."""
+    X = np.abs(rng.normal(size=(37, 3)))
+    small = CompressedDetector(KernelNoveltyDetector()).fit(X)
+    assert small.n_points_ <= 37 and np.isfinite(small.score_samples(X)).all()
+
+
 def test_graphs_take_all_rows_for_new_ones(X):
     onnx = pytest.importorskip("onnx.reference")
     model = make_pipeline(StandardScaler(), KernelNoveltyDetector(0.1)).fit(X)
@@ -273,3 +290,10 @@ def test_another_kernel_and_its_ridge(X):
     scaled, plain = KernelNoveltyDetector(kernel=kernel).fit(X), KernelNoveltyDetector(gamma=2.0).fit(X)
     assert_allclose(scaled.ridge_, 0.04)
     assert_allclose(scaled.left_out_scores_, 4 * plain.left_out_scores_, rtol=1e-7)
+
+
+def test_a_stream_after_an_exact_fit_begins_anew_with_a_warning(X):
+    model = KernelNoveltyDetector(gamma=2.0, landmarks=None).fit(X)
+    with pytest.warns(UserWarning, match="KernelNoveltyDetector was fitted exactly"):
+        model.set_params(landmarks=20).partial_fit(X[:50])
+    assert model.n_samples_seen_ == 50

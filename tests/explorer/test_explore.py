@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, QuantileTransformer, RobustScaler, StandardScaler
 from sklearn.svm import SVC
 
-from preimage import KernelPCA, OrientedKernelPCA, SemiSupervisedKernelPCA, compress, explore
+from preimage import KernelNoveltyDetector, KernelPCA, OrientedKernelPCA, SemiSupervisedKernelPCA, compress, explore
 from preimage.exceptions import RankWarning, UnsupportedKernelError
 from preimage.explorer._models import page_model
 from preimage.kernels import Gaussian, Laplacian, Polynomial, RationalQuadratic, Sigmoid, Warped
@@ -54,6 +54,30 @@ def record_of(page, number=0):
 def frame_of(model):
     """From features of a model to coordinates in its orthonormal frame."""
     return model._in_frame(6) if hasattr(model, "_in_frame") else lambda Y: Y
+
+
+@pytest.mark.parametrize("landmarks", [None, 70])
+def test_a_detector_shows_its_own_scores_and_threshold(landmarks):
+    detector = KernelNoveltyDetector(0.1, landmarks=landmarks).fit(X)
+    drawn = np.vstack([X, QUERIES])
+    record = record_of(explore(detector, drawn))
+    np.testing.assert_array_equal(record["detection"]["scores"], -detector.score_samples(drawn))
+    is_outlier = record["detection"]["scores"] > record["detection"]["threshold"]
+    np.testing.assert_array_equal(is_outlier, detector.predict(drawn) == -1)
+    expected = detector.kernel_pca_.transform(drawn)[:, : record["coordinates"].shape[1]]
+    np.testing.assert_allclose(record["coordinates"], expected, atol=2e-2 * np.ptp(expected))
+    assert record_of(explore(MODELS["exact"], X))["detection"] is None
+
+
+def test_a_detector_behind_a_scaler_and_at_several_widths():
+    detector = make_pipeline(StandardScaler(), KernelNoveltyDetector(gamma=0.01)).fit(X)
+    page = explore(detector, X, y, widths=[0.02], title=None)
+    assert page.header["title"].startswith("Novelties of 150 rows")
+    np.testing.assert_array_equal(record_of(page)["detection"]["scores"], -detector.score_samples(X))
+    other = make_pipeline(StandardScaler(), KernelNoveltyDetector(gamma=0.02)).fit(X)
+    np.testing.assert_array_equal(record_of(page, 1)["detection"]["scores"], -other.score_samples(X))
+    with pytest.raises(NotFittedError):
+        explore(KernelNoveltyDetector(), X)
 
 
 @by_name

@@ -203,6 +203,15 @@ def test_novelty_is_the_distance_to_the_subspace_of_the_components_in_use(javasc
         np.testing.assert_array_equal(ranks, rankdata(-scores, method="min"))
 
 
+def test_novelty_of_a_detector_is_its_own_score(javascript):
+    scores = random.uniform(size=9)
+    record = {"coordinates": random.normal(size=(9, 3)), "errors": np.zeros(9), "detection": {"scores": scores}}
+    for q in (1, 3):
+        found, ranks = javascript(NOVELTY, SCORES, record, q)
+        np.testing.assert_array_equal(found, scores)
+        np.testing.assert_array_equal(ranks, rankdata(-scores, method="min"))
+
+
 def test_quantiles_are_those_of_numpy(javascript):
     numbers = random.normal(size=31)
     fractions = [0.0, 0.05, 0.5, 0.77, 1.0]

@@ -10,7 +10,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import RobustScaler, StandardScaler
 
-from preimage import KernelPCA, OrientedKernelPCA, SemiSupervisedKernelPCA, compress, explore
+from preimage import KernelNoveltyDetector, KernelPCA, OrientedKernelPCA, SemiSupervisedKernelPCA, compress, explore
 from preimage.kernels import Gaussian, Polynomial, Warped
 
 WINE = load_wine()
@@ -81,3 +81,15 @@ def test_columns_that_a_selection_drops_come_back_as_their_mean(open_page, html)
     clean = np.array(open_page(html).page.evaluate(ask, [number, ROWS[0].tolist()]))
     dropped = ~MODELS["selected columns"][1].get_support()
     np.testing.assert_allclose(clean[dropped], X.mean(axis=0)[dropped], rtol=1e-6)
+
+
+def test_an_opened_page_says_what_a_detector_decides(open_page):
+    detector = behind(KernelNoveltyDetector(0.1)).fit(X)
+    watched = open_page(explore(detector, X, y, names=WINE.feature_names).to_html())
+    scores, labels = -detector.score_samples(X), detector.predict(X)
+    for sample in (int(scores.argmax()), int(scores.argmin())):
+        watched.page.evaluate("(selected) => window.preimage.store.set({ selected })", sample)
+        watched.settle()
+        text = watched.panel("inspector").locator('[data-part="selected"]').inner_text()
+        assert f"rank {1 + int((scores > scores[sample]).sum())} of {len(X)} samples" in text
+        assert ("An outlier: above" if labels[sample] == -1 else "Not an outlier: not above") in text

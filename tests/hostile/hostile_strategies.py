@@ -163,7 +163,10 @@ REGRESSORS = st.one_of(
     ),
     st.sampled_from(["GaussianProcessRegressor(alpha=0.1, optimizer=None)"]),
 )
-DETECTORS = MACHINE_KERNELS.map(lambda text: f"OneClassSVM({text}, nu=0.3)")
+DETECTORS = st.one_of(
+    MACHINE_KERNELS.map(lambda text: f"OneClassSVM({text}, nu=0.3)"),
+    st.sampled_from(["KernelNoveltyDetector()", "KernelNoveltyDetector(0.2, gamma=1.0)"]),
+)
 FISHERS = KERNEL_TEXTS.map(lambda text: f"KernelFisherDiscriminant(kernel={text})")
 WIDTH_OWNERS = st.one_of(
     st.sampled_from(["KernelPCA(2)", "KernelFisherDiscriminant()", "SVC()", "KernelPCA(2, kernel=Laplacian())"]),
@@ -221,6 +224,8 @@ PARAMETERS = {
     "hidden": st.sampled_from([None, 0.01, 0.5, 0.99]),
     "missing_values": st.sampled_from([None, -1, 0, 1e300]),
     ("KernelPCA", "n_components"): st.sampled_from([None, 1, 2, 3, 10, 0.9, 0.999999]),
+    ("KernelNoveltyDetector", "contamination"): st.sampled_from(["auto", 1e-300, 0.01, 0.1, 0.3, 0.5]),
+    ("KernelNoveltyDetector", "ridge"): st.sampled_from([None, 1e-8, 1e-3, 1.0, 1e3]),
     ("DenoisingSearch", "n_components"): st.sampled_from([None, [1], [1, 2]]),
     ("DenoisingSearch", "noise"): st.sampled_from([None, 0.1, 1e-300, 1e300]),
     "gammas": st.one_of(st.none(), st.lists(powers(), min_size=1, max_size=3)),

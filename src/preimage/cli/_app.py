@@ -11,13 +11,14 @@ from preimage._removed import sentence
 from preimage.cli._console import debugging, plain_errors
 from preimage.cli._errors import ExitCode
 from preimage.cli._options import OLD_SPELLINGS
-from preimage.cli.commands import _compress, _denoise, _embed, _explore, _impute, _inflation
+from preimage.cli.commands import _compress, _denoise, _embed, _explore, _impute, _inflation, _outliers
 from preimage.cli.commands._compress import compress_command
 from preimage.cli.commands._denoise import denoise_command
 from preimage.cli.commands._embed import embed_command
 from preimage.cli.commands._explore import explore_command
 from preimage.cli.commands._impute import impute_command
 from preimage.cli.commands._inflation import inflation_command
+from preimage.cli.commands._outliers import outliers_command
 
 
 class Commands(TyperGroup):
@@ -52,6 +53,7 @@ COMMANDS: dict[str, tuple[Callable[..., None], tuple[str, ...]]] = {
     "denoise": (denoise_command, _denoise.EXAMPLES),
     "impute": (impute_command, _impute.EXAMPLES),
     "embed": (embed_command, _embed.EXAMPLES),
+    "outliers": (outliers_command, _outliers.EXAMPLES),
     "explore": (explore_command, _explore.EXAMPLES),
     "compress": (compress_command, _compress.EXAMPLES),
     "inflation": (inflation_command, _inflation.EXAMPLES),

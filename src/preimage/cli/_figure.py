@@ -7,7 +7,7 @@ import numpy as np
 from preimage._typing import Array
 from preimage.cli.tables._files import Dataset
 
-GREY, BLUE = "0.6", "#0072B2"
+GREY, BLUE, ORANGE = "0.6", "#0072B2", "#D55E00"
 
 
 def draw(before: Dataset, after: Dataset, n_samples: int = 8) -> Any:
@@ -73,6 +73,27 @@ def draw_inflation(report: Any) -> Any:
         where = {"loc": "outside lower center", "ncols": len(unique), "title": "class"}
         display.figure_.legend(unique.values(), unique.keys(), frameon=False, fontsize="small", **where)
     return display.figure_
+
+
+def draw_outliers(novelty: Array, threshold: float) -> Any:
+    """A figure of how unusual each row is, with the threshold.
+
+    Returns
+    -------
+    matplotlib Figure
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 3.2), layout="constrained")
+    ax = figure.subplots()
+    rows, are_outliers = np.arange(1, len(novelty) + 1), novelty > threshold
+    for chosen, color, label in ((~are_outliers, GREY, "other rows"), (are_outliers, ORANGE, "outliers")):
+        ax.scatter(rows[chosen], novelty[chosen], s=10, color=color, linewidths=0, label=label)
+    ax.axhline(threshold, color=ORANGE, linewidth=1, linestyle="--", label="threshold")
+    ax.set(xlabel="Row", ylabel="Novelty")
+    ax.spines[["top", "right"]].set_visible(False)
+    figure.legend(loc="outside upper right", ncols=3, frameon=False)
+    return figure
 
 
 def _pictures(Figure: Any, before: Dataset, after: Dataset, n_samples: int) -> Any:

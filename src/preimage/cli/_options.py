@@ -94,6 +94,16 @@ def cross_fit(text: str) -> int | str | None:
     return int(text)
 
 
+def contamination(text: str) -> float | str:
+    """A fraction of at most one half, or "auto"."""
+    if text == AUTO:
+        return AUTO
+    number = _number(text, "auto or a fraction of the rows such as 0.05")
+    if not 0 < number <= 0.5:
+        raise typer.BadParameter(f"{text!r} is not a fraction between 0 and 0.5.")
+    return number
+
+
 def output_format(text: str) -> str:
     """The name of a format, as the suffix that files of it have; a folder has none."""
     name = text.lower().removeprefix(".")

@@ -9,9 +9,12 @@ from preimage._output_files import are_distinct, check_not_inputs, check_writabl
 from preimage.cli._console import one_line
 from preimage.cli._errors import FileError, UsageError
 from preimage.cli.runs._partial import is_own
+from preimage.cli.tables._formats import format_of
 from preimage.cli.tables._pictures import PICTURES
 
 FIGURES = (".png", ".pdf", ".svg")
+# Formats of tables that are written.
+TABLES = (".csv", ".npy", ".parquet", ".xlsx")
 
 
 def check_outputs(
@@ -68,6 +71,15 @@ def figure_errors(figure: Path, what_is_there: str) -> Iterator[None]:
 
 def can_draw() -> bool:
     return importlib.util.find_spec("matplotlib") is not None
+
+
+def table_format(output: Path, what: str = "tables") -> str:
+    """The format that the suffix of a table says; `what` it has, for the error."""
+    kind = format_of(output)
+    if kind not in TABLES:
+        suffix = "no suffix" if kind == "folder" else f"the suffix {kind}"
+        raise FileError(f"{output} has {suffix}; {what} are written as .csv, .tsv, .parquet, .xlsx or .npy.")
+    return kind
 
 
 def chosen_format(wanted: str | None, formats: Sequence[str], of_suffix: Callable[[], str]) -> str:

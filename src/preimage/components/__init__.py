@@ -2,6 +2,7 @@
 
 from preimage.components._feature_analysis import KernelFeatures, kernel_features
 from preimage.components._landmark_principal import LandmarkModel, landmark_subspace, select_landmarks
+from preimage.components._mean_distance import robust_mean_distances
 from preimage.components._moment_index import MomentIndex
 from preimage.components._oriented import (
     Noise,

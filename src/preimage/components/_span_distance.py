@@ -7,7 +7,7 @@ import numpy as np
 from preimage._arrays import array_namespace, clamp_at_zero
 from preimage._typing import Array
 from preimage._warnings import unwarned
-from preimage.feature_space import Subspace
+from preimage.feature_space import Expansion, Subspace
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,12 @@ class SpanDistance:
         """d(x), shape (q,)."""
         inside, outside = self.parts(X, self.subspace.coordinates(X))
         return inside + outside
+
+    def functions(self) -> Expansion:
+        """F, the axes scaled by the root of what counts of them: d(x) = k(x, x) − Σⱼ Fⱼ(x)²."""
+        frame, xp = self.subspace.frame, array_namespace(self.moments)
+        scales = xp.sqrt(self.moments / (self.moments + self.ridge))
+        return Expansion(frame.kernel, frame.points, frame.coefficients * scales)
 
     @unwarned()
     def parts(self, X: Array, coordinates: Array) -> tuple[Array, Array]:

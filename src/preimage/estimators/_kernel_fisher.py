@@ -19,7 +19,6 @@ from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import (
     Interval,
     StrOptions,
-    blocks_of,
     check_parameters,
     generator,
     is_stream,
@@ -55,6 +54,7 @@ from preimage.estimators._kernel_input import (
     with_kernel_tags,
 )
 from preimage.estimators._landmark_fit import as_selector, batch_rng, decided_landmarks
+from preimage.estimators._stream_fit import fit_blocks
 from preimage.invariances import as_tangent_covariance
 from preimage.kernels import Kernel
 from preimage.landmarks import Landmarks, LandmarkSelector
@@ -443,16 +443,17 @@ class KernelFisherDiscriminant(
             )
         if (reason := _against_streams(self)) is not None:
             raise ValueError(f"{name}.fit on an iterator {reason}.")
-        self.__dict__.pop("_stream", None)
-        for block in blocks_of(self, blocks):
+
+        def learn(model: "KernelFisherDiscriminant", block: Any) -> None:
             if not isinstance(block, (tuple, list)) or len(block) not in (2, 3):
                 raise TypeError(
                     f"{name} needs an iterator of pairs (rows, labels) or triples (rows, labels, weights); got a block "
                     f"of type {type(block).__name__}."
                 )
             rows, labels, *weights = block
-            self.partial_fit(rows, labels, sample_weight=weights[0] if weights else None)
-        return self
+            model.partial_fit(rows, labels, sample_weight=weights[0] if weights else None)
+
+        return fit_blocks(self, blocks, learn)
 
     def _store(
         self,

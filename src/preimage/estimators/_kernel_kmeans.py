@@ -37,7 +37,6 @@ from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import (
     Interval,
     StrOptions,
-    blocks_of,
     check_parameters,
     check_weights,
     generator,
@@ -69,6 +68,7 @@ from preimage.estimators._kernel_input import (
     with_kernel_tags,
 )
 from preimage.estimators._landmark_fit import as_selector, batch_rng, landmark_inputs, selection_rng, uses_landmarks
+from preimage.estimators._stream_fit import fit_blocks, refuse_weights_of_blocks
 from preimage.exceptions import ConvergenceWarning, UnsupportedKernelError
 from preimage.feature_space import Expansion, Gram, Subspace
 from preimage.kernels import Kernel
@@ -268,9 +268,10 @@ class KernelKMeans(
         -------
         self
         """
-        self.__dict__.pop("_clusters", None)
         if is_stream(X):
-            return self._fit_stream(X, sample_weight)
+            refuse_weights_of_blocks(self, sample_weight)
+            return fit_blocks(self, X)
+        self.__dict__.pop("_clusters", None)
         check_parameters(self)
         if uses_landmarks("Exact kernel k-means", self.landmarks, X, self.max_memory):
             return self._fit_landmarks(X, sample_weight)
@@ -463,17 +464,6 @@ class KernelKMeans(
         if not has_room(before, selector):
             warn_if_left_out(before, 1 - inside / (trace or 1.0))
         return clusters.after(Y, weights), with_batch(landmarks, trace, inside)
-
-    def _fit_stream(self, blocks: Iterator[Array], sample_weight: Targets | None) -> "KernelKMeans":
-        """Learn from an iterator of blocks, from the start."""
-        if sample_weight is not None:
-            raise ValueError(
-                "KernelKMeans cannot tell which weights belong to which block of an iterator. Call "
-                "partial_fit(block, sample_weight=...) for each."
-            )
-        for block in blocks_of(self, blocks):
-            self.partial_fit(block)
-        return self
 
     def _adopt_kernel(self, kernel: Kernel, X: Rows) -> None:
         """Keep the resolved kernel, and the precision of the data, which results have."""

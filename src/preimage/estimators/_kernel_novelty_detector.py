@@ -5,7 +5,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, OutlierMixin, clone
+from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -26,7 +26,6 @@ from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import (
     Interval,
     StrOptions,
-    blocks_of,
     check_lazy_points,
     check_parameters,
     check_points,
@@ -46,15 +45,16 @@ from preimage.estimators._kernel_input import (
 from preimage.estimators._kernel_pca import KernelPCA
 from preimage.estimators._landmark_fit import uses_landmarks
 from preimage.estimators._left_out_distances import (
-    SAME_DISTANCE,
     distances_by,
     left_out_distances,
-    weighted_quantile,
+    ridge_of,
+    span_distance,
+    threshold,
     without_suspects,
 )
+from preimage.estimators._stream_fit import fit_blocks, refuse_weights_of_blocks, warn_of_exact_fit
 from preimage.estimators._training_rows import TrainingRows, same_rows
 from preimage.exceptions import RankWarning, UnsupportedKernelError
-from preimage.feature_space import Expansion
 from preimage.kernels import as_kernel
 from preimage.landmarks import Landmarks, LandmarkSelector
 from preimage.machines import DistanceDetection, KernelMachine
@@ -88,9 +88,9 @@ class KernelNoveltyDetector(ReportsProgress, OutlierMixin, FiniteResults, Saved,
     i replaces d by :math:`1 / (1/d - 1/\lambda)`, exactly, at no cost. `predict` and the scores recognise rows of the
     training set, unless it was a stream or has more than a million rows; `left_out_scores_` has the scores of all.
 
-    With a number as `contamination`, the model is made without that fraction of the rows, the most suspicious ones.
-    Groups of outliers that support each other are broken up in a few rounds, in which suspicious rows leave and all are
-    measured again.
+    With a number as `contamination`, the model is made without that fraction of the rows. So that groups of outliers do
+    not support each other, those leave that are farthest from the mean in feature space, which have few rows around
+    them, in a few rounds; and λ is larger than what as many rows at one place could explain.
 
     Columns of different units should be scaled before.
 
@@ -105,8 +105,10 @@ class KernelNoveltyDetector(ReportsProgress, OutlierMixin, FiniteResults, Saved,
         As in `KernelPCA`, except that None means "p5" where a kernel of distances is given by its name: one over the
         fifth percentile of the squared distances is a narrow kernel, which follows the shape of the data. Scores
         hardly change between "p2" and "p20".
-    ridge : float, default=0.01
-        λ, as a fraction of the mean of k(x, x) over the training rows. Scores hardly change between 0.001 and 0.1.
+    ridge : float or None, default=None
+        λ, as a multiple of the mean of k(x, x) over the training rows. None is 0.01, with which the score follows the
+        shape of the data; with a number as `contamination` it is three times the number of outliers, with which
+        it is nearly a density. Scores hardly change by a factor of ten.
     landmarks : None, int, str or LandmarkSelector, default=None
         As in `KernelPCA`: with them X may be a memory map, a Dask array or an iterator of blocks, and `partial_fit`
         learns from a stream.
@@ -164,7 +166,7 @@ class KernelNoveltyDetector(ReportsProgress, OutlierMixin, FiniteResults, Saved,
         "contamination": [Interval(Real, 0, 0.5, closed="right"), StrOptions({"auto"})],
         **KERNEL_CONSTRAINTS,
         # Below, rounding errors of leverages show in scores; above, all rows are equally far from everything.
-        "ridge": [Interval(Real, 1e-8, 1e3, closed="both")],
+        "ridge": [Interval(Real, 1e-8, 1e3, closed="both"), None],
         "landmarks": [Interval(Integral, 1, None, closed="left"), str, LandmarkSelector, None],
         "max_memory": [Interval(Real, 0, None, closed="neither"), str, None],
         "device": [str, None],
@@ -182,7 +184,7 @@ class KernelNoveltyDetector(ReportsProgress, OutlierMixin, FiniteResults, Saved,
         degree: int = 3,
         coef0: float = 1.0,
         kernel_params: dict[str, Any] | None = None,
-        ridge: float = 0.01,
+        ridge: float | None = None,
         landmarks: Any = None,
         max_memory: int | str | None = None,
         device: str | None = None,
@@ -225,15 +227,17 @@ class KernelNoveltyDetector(ReportsProgress, OutlierMixin, FiniteResults, Saved,
         """
         self._check_settings()
         if is_stream(X):
-            return self._fit_stream(X, sample_weight)
+            refuse_weights_of_blocks(self, sample_weight)
+            return fit_blocks(self, X)
         X = self._training_set(X)
         weights = check_weights(self, in_memory(sample_weight), X.shape[0])
         with ignored(RankWarning):
             model = self._kernel_pca().fit(X, in_memory(y), sample_weight=weights)
         self._require_semidefinite(model)
-        ridge = self._ridge_of(model)
-        if self._is_contaminated():
-            model, distances = without_suspects(model, X, weights, ridge, float(self.contamination))
+        contamination = self._known_contamination()
+        ridge = ridge_of(model, self.ridge, contamination)
+        if contamination is not None:
+            model, distances = without_suspects(model, X, weights, ridge, contamination)
         else:
             distances = left_out_distances(model, X, weights, ridge)
         self._training_rows, distances = _recognised(X, distances)
@@ -275,12 +279,13 @@ class KernelNoveltyDetector(ReportsProgress, OutlierMixin, FiniteResults, Saved,
         array([ 1, -1])
         """
         self._check_settings()
+        warn_of_exact_fit(self)
         continues = getattr(self, "route_", None) == "landmarks"
         X = self._check_queries(X) if continues else self._checked(X, reset=True)
         X = known_rows(X)
         weights = check_weights(self, in_memory(sample_weight), X.shape[0])
         learned = np.ones(X.shape[0]) if weights is None else weights
-        if continues and self._is_contaminated():
+        if continues and self._known_contamination() is not None:
             learned = np.where(self._in_memory_scores(X) >= self.offset_, learned, 0.0)
         # A copy, so that a batch that fails leaves this detector as it was.
         model = copy(self.kernel_pca_) if continues else self._kernel_pca()
@@ -289,7 +294,7 @@ class KernelNoveltyDetector(ReportsProgress, OutlierMixin, FiniteResults, Saved,
             with ignored(RankWarning):
                 model.partial_fit(X, in_memory(y), sample_weight=None if every_one else learned)
         self._require_semidefinite(model)
-        ridge = self._ridge_of(model)
+        ridge = ridge_of(model, self.ridge, self._known_contamination())
         scores = -left_out_distances(model, X, learned, ridge)
         seen, before = 0, np.empty(0)
         if continues:
@@ -377,24 +382,8 @@ class KernelNoveltyDetector(ReportsProgress, OutlierMixin, FiniteResults, Saved,
                 "eigenvalues on these data. Iterated(kernel) is positive semidefinite."
             )
 
-    def _ridge_of(self, model: KernelPCA) -> float:
-        """λ: the mean of k(x, x) is the whole variance about zero."""
-        variance, ratio = model.explained_variance_, model.explained_variance_ratio_
-        return float(self.ridge) * float(variance[0]) / float(ratio[0])
-
-    def _is_contaminated(self) -> bool:
-        return not isinstance(self.contamination, str)
-
-    def _fit_stream(self, blocks: Any, sample_weight: Targets) -> "KernelNoveltyDetector":
-        """Learn from an iterator of blocks, from the start."""
-        if sample_weight is not None:
-            raise ValueError("An iterator of blocks has no sample_weight; call partial_fit(block, sample_weight=w).")
-        model = clone(self)  # a block that fails leaves this one as it was
-        for block in blocks_of(self, blocks):
-            model.partial_fit(block)
-        parameters = self.get_params(deep=False)
-        self.__dict__.update({name: value for name, value in vars(model).items() if name not in parameters})
-        return self
+    def _known_contamination(self) -> float | None:
+        return None if isinstance(self.contamination, str) else float(self.contamination)
 
     def _store(self, model: KernelPCA, ridge: float, scores: np.ndarray, n_rows: int) -> None:
         self.kernel_pca_, self.ridge_, self.left_out_scores_ = model, ridge, scores
@@ -403,8 +392,8 @@ class KernelNoveltyDetector(ReportsProgress, OutlierMixin, FiniteResults, Saved,
         self.n_samples_seen_ = int(n_rows)
 
     def _set_threshold(self, weights: np.ndarray | None) -> None:
-        fraction = float(self.contamination) if self._is_contaminated() else FALSE_ALARMS
-        self.offset_ = _threshold(self.left_out_scores_, fraction, weights)
+        fraction = self._known_contamination()
+        self.offset_ = threshold(self.left_out_scores_, FALSE_ALARMS if fraction is None else fraction, weights)
 
     def _score(self) -> Any:
         """A function from validated rows to scores, without this estimator, which would travel to workers."""
@@ -431,21 +420,20 @@ class KernelNoveltyDetector(ReportsProgress, OutlierMixin, FiniteResults, Saved,
         return other
 
     def _kernel_machine(self) -> KernelMachine:
-        """Axes scaled by the root of what counts of them, for new rows: d(x) = k(x, x) − Σⱼ Fⱼ(x)²."""
+        """For new rows; see `SpanDistance.functions`."""
         check_is_fitted(self)
-        frame, moments = self.kernel_pca_.subspace_.frame, self.kernel_pca_.eigenvalues_
+        frame = self.kernel_pca_.subspace_.frame
         if not getattr(frame.kernel, "is_radial", False):
             raise UnsupportedKernelError(
                 "KernelNoveltyDetector is a kernel machine where k(x, x) is the same everywhere, as it is of Gaussian, "
                 f"Laplacian and other kernels of distances; {frame.kernel!r} is none."
             )
-        xp = array_namespace(frame.coefficients)
-        scaled = frame.coefficients * xp.sqrt(moments / (moments + self.ridge_))
+        functions = span_distance(self.kernel_pca_, self.ridge_).functions()
         length = float(frame.kernel.diagonal(frame.points[:1, :])[0])
         return KernelMachine(
-            Expansion(frame.kernel, frame.points, scaled),
-            xp.zeros_like(moments),
-            DistanceDetection(len(frame), length, self.offset_),
+            functions,
+            array_namespace(frame.coefficients).zeros_like(self.kernel_pca_.eigenvalues_),
+            DistanceDetection(len(functions), length, self.offset_),
             self.n_features_in_,
             getattr(self, "feature_names_in_", None),
         )
@@ -476,16 +464,3 @@ def _recognised(X: Rows, distances: np.ndarray) -> tuple[TrainingRows | None, np
     # Copies have distances that differ by rounding errors; a row that is recognised has those of the first.
     numbers = same_rows(plain)
     return TrainingRows(plain), distances[np.unique(numbers, return_index=True)[1]][numbers]
-
-
-def _threshold(scores: np.ndarray, fraction: float, weights: np.ndarray | None) -> float:
-    """Such that a fraction of the scores is below.
-
-    Rows that are far from everything have the same score, minus k(x, x). Where these are more than the fraction, no
-    score would be below the quantile: the threshold is then above all of them.
-    """
-    offset = weighted_quantile(scores, fraction, weights)
-    above = scores[scores > offset + abs(offset) * SAME_DISTANCE]
-    if (scores < offset - abs(offset) * SAME_DISTANCE).any() or above.size == 0:
-        return offset
-    return (offset + float(above.min())) / 2

@@ -5,7 +5,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -29,14 +29,12 @@ from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import (
     Interval,
     StrOptions,
-    blocks_of,
     check_weights,
     generator,
     is_stream,
     refuse_stream,
     with_weight,
 )
-from preimage._warnings import warn_user
 from preimage.components import LandmarkModel, PrincipalSubspace, principal_subspace
 from preimage.eigensolvers import EigenOptions, Eigensolver
 from preimage.estimators._chunked_fit import gathered, is_for_workers
@@ -64,6 +62,7 @@ from preimage.estimators._robust_denoise import (
     incomplete_rows,
     robustly_denoised,
 )
+from preimage.estimators._stream_fit import fit_blocks, refuse_weights_of_blocks, warn_of_exact_fit
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Gram
 from preimage.feature_space._worker_product import worker_product
@@ -368,9 +367,8 @@ class KernelPCA(
         if not is_stream(X):
             self._fit(X, y, sample_weight)
             return self
-        if sample_weight is not None:
-            raise ValueError("An iterator of blocks has no sample_weight; call partial_fit(block, sample_weight=w).")
-        return self._fit_stream(X)
+        refuse_weights_of_blocks(self, sample_weight)
+        return fit_blocks(self, X)
 
     @reports_progress
     @within_n_jobs
@@ -411,12 +409,7 @@ class KernelPCA(
         (1000, (1000, 4))
         """
         self._check_settings()
-        if getattr(self, "route_", None) == "exact":
-            warn_user(
-                "This KernelPCA was fitted exactly, which cannot be continued: partial_fit begins anew. Fit it with "
-                "landmarks=... to continue from there.",
-                UserWarning,
-            )
+        warn_of_exact_fit(self)
         if not hasattr(self, "_landmark_model"):
             inputs = landmark_inputs(self, X, y, sample_weight, about_mean=self.center)
             n_rows, model = inputs.X.shape[0], self._fit_landmarks(inputs, begins_stream=True)
@@ -658,15 +651,6 @@ class KernelPCA(
             result = self._fit_exactly(inputs, workers)
             self._store_exact(inputs, result)
             return None if chunked else result.scores
-
-    def _fit_stream(self, blocks: Any) -> "KernelPCA":
-        """Learn from an iterator of blocks, from the start."""
-        model = clone(self)  # a block that fails leaves this one as it was
-        for block in blocks_of(self, blocks):
-            model.partial_fit(block)
-        parameters = self.get_params(deep=False)
-        self.__dict__.update({name: value for name, value in vars(model).items() if name not in parameters})
-        return self
 
     def _fit_exactly(self, inputs: Inputs, workers: Workers | None) -> PrincipalSubspace:
         points = inputs.X

@@ -7,22 +7,53 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from preimage._arrays import array_namespace, in_memory, is_foreign, take_rows, to_numpy
+from preimage._arrays import (
+    array_namespace,
+    as_points,
+    from_numpy,
+    in_memory,
+    is_foreign,
+    is_sparse,
+    on_device,
+    take_rows,
+    to_dense,
+    to_numpy,
+)
+from preimage._rows import sum_rows
 from preimage._typing import Array, Rows
 from preimage._warnings import ignored
 from preimage.calibration._samples import quantiles
-from preimage.components import SpanDistance, Wanted
-from preimage.estimators._kernel_input import map_queries, through_device
+from preimage.components import SpanDistance, Wanted, robust_mean_distances
+from preimage.estimators._kernel_input import LAZY_ROWS, map_queries, through_device
 from preimage.exceptions import RankWarning
+from preimage.feature_space import Expansion
 
 # Copies of a row have distances that differ by rounding errors, by less than this fraction. They leave together.
 SAME_DISTANCE = 1e-9
 # A model of fewer rows is none.
 FEWEST_ROWS = 2
-# While outliers are looked for, rows leave in excess by this factor, in so many rounds. With the factor 1, or one
-# round, areas under the ROC curve of training rows with 10 % of outliers are lower by 0.001 in the mean over nine sets;
-# with the factor 2.5, or four rounds, they are the same, and those of sets with fewer outliers lower.
+# λ in units of the mean of k(x, x). Where all rows count as normal, a small one follows the shape of the data: areas
+# under the ROC curve hardly change from 0.001 to 0.1.
+PLAIN_RIDGE = 0.01
+# Where a fraction c of n rows are outliers, these may be one group. The distance of cn copies of a row is λ/(λ + cn) of
+# k(x, x): three quarters of it with this factor times cn as λ. Over 32 development sets with and without groups, the
+# mean area is lower by 0.002 with the factor 1, by 0.01 with 0, and higher by 0.002 with 10, lower on curved data.
+GROUP_RIDGE = 3.0
+# While outliers are looked for, rows leave in excess by this factor, in so many rounds. With the factor 1, areas are
+# lower by 0.005 in the mean over these sets; more rounds change nothing.
 MORE, ROUNDS = 1.5, 2
+
+
+def ridge_of(model: Any, ridge: float | None, contamination: float | None) -> float:
+    """λ for a `KernelPCA` through zero: a multiple of the mean of k(x, x), which is its whole variance.
+
+    `ridge` is that multiple; None depends on the fraction of outliers, of which None is that it is not known.
+    """
+    variance = float(model.explained_variance_[0])
+    if ridge is None:
+        n_rows = float(model.eigenvalues_[0]) / variance
+        ridge = max(PLAIN_RIDGE, GROUP_RIDGE * (contamination or 0.0) * n_rows)
+    return float(ridge) * variance / float(model.explained_variance_ratio_[0])
 
 
 def span_distance(model: Any, ridge: float) -> SpanDistance:
@@ -34,7 +65,7 @@ def distances_by(model: Any, ridge: float) -> Callable[[Array], Array]:
     """A function from validated rows to both parts of their distance, shape (q, 2), on the device of the model."""
     distance = span_distance(model, ridge)
     coordinates: Callable[[Array], Array] = distance.subspace.coordinates
-    if model.device is not None and not is_foreign(distance.subspace.frame.points):
+    if _streams_through_device(model):
         coordinates = through_device(distance.subspace, model.device)
 
     def parts(rows: Array) -> Array:
@@ -67,10 +98,11 @@ def left_out_distances(model: Any, X: Rows, weights: np.ndarray | None, ridge: f
 def without_suspects(
     model: Any, X: Rows, weights: np.ndarray | None, ridge: float, contamination: float
 ) -> tuple[Any, np.ndarray]:
-    """The model without the rows that are farthest from the others, and distances of all rows to what it keeps.
+    """The model without the most suspicious rows, and distances of all rows to what it keeps.
 
-    Outliers that are near each other support each other until some have left. So half as many rows again as are
-    thought to be outliers leave at first, and all are measured anew, twice; then `contamination` of them.
+    Outliers that are near each other support each other as long as they are in the model. So suspicious are rows that
+    are far from the mean in feature space, where few rows are around. Half as many again as are thought to be outliers
+    leave at first, and all are measured anew, twice; then `contamination` of them.
 
     Parameters
     ----------
@@ -85,17 +117,64 @@ def without_suspects(
     distances : array of shape (n,)
         As `left_out_distances` has them.
     """
-    distances, kept = left_out_distances(model, X, weights, ridge), weights
-    counts = np.ones(distances.size) if weights is None else weights
+    counts = np.ones(X.shape[0]) if weights is None else weights
+    evaluate, diagonal = _sums_over_rows(model, X)
+    same, kept = SAME_DISTANCE * float(diagonal.max()), counts
     for fraction in (*[min(MORE * contamination, 0.5)] * ROUNDS, contamination):
-        limit = weighted_quantile(distances, 1 - fraction, counts)
-        next_kept = np.where(distances <= limit * (1 + SAME_DISTANCE), counts, 0.0)
+        distances = robust_mean_distances(evaluate, diagonal, kept)
+        next_kept = np.where(distances <= weighted_quantile(distances, 1 - fraction, counts) + same, counts, 0.0)
         if np.count_nonzero(next_kept) < FEWEST_ROWS:
             break
-        if kept is None or not np.array_equal(next_kept, kept):
-            kept, model = next_kept, with_weights(model, X, next_kept)
-            distances = left_out_distances(model, X, kept, ridge)
-    return model, distances
+        kept = next_kept
+    if not np.array_equal(kept, counts):
+        model = with_weights(model, X, kept)
+    return model, left_out_distances(model, X, kept, ridge)
+
+
+def _sums_over_rows(model: Any, X: Rows) -> tuple[Callable[[np.ndarray], np.ndarray], np.ndarray]:
+    """A function from masses mⱼ to Σⱼ mⱼ k(xᵢ, xⱼ) for all rows i of X, two passes over X each; and k(xᵢ, xᵢ).
+
+    Sums are projected to the span of the axes of the model, without loss where it is that of X.
+    """
+    frame = model.subspace_.frame
+    moved: Callable[[Rows], Array] = as_points
+    if _streams_through_device(model):
+        moved = lambda rows: on_device(to_numpy(to_dense(as_points(rows))), model.device)
+        frame = frame.converted(lambda array: on_device(to_numpy(array), model.device))
+    kernel, axes = frame.kernel, frame.coefficients
+    here = lambda rows: moved(rows) if is_sparse(rows) else array_namespace(axes).astype(moved(rows), axes.dtype)
+
+    def on_points(rows: Array, masses: np.ndarray) -> Array:
+        return Expansion(kernel, here(rows), from_numpy(masses[:, None], axes))(frame.points)
+
+    def passed(function: Callable[[Array], Array]) -> np.ndarray:
+        found = map_queries(model, lambda rows: to_numpy(function(here(rows))), X, model.subspace_.frame.coefficients)
+        return np.asarray(in_memory(found), dtype=np.float64)
+
+    def evaluate(masses: np.ndarray) -> np.ndarray:
+        sums = sum_rows(on_points, X, masses, rows=LAZY_ROWS, device_of=axes)
+        mean = Expansion(kernel, frame.points, axes @ (axes.T @ sums))
+        return passed(lambda rows: mean(rows)[:, 0])
+
+    return evaluate, passed(kernel.diagonal)
+
+
+def _streams_through_device(model: Any) -> bool:
+    """Whether rows of a model in NumPy are worked on elsewhere."""
+    return model.device is not None and not is_foreign(model.subspace_.frame.points)
+
+
+def threshold(scores: np.ndarray, fraction: float, weights: np.ndarray | None) -> float:
+    """Such that a fraction of the scores is below.
+
+    Rows that are far from everything have the same score, minus k(x, x). Where these are more than the fraction, no
+    score would be below the quantile: the threshold is then above all of them.
+    """
+    offset = weighted_quantile(scores, fraction, weights)
+    above = scores[scores > offset + abs(offset) * SAME_DISTANCE]
+    if (scores < offset - abs(offset) * SAME_DISTANCE).any() or above.size == 0:
+        return offset
+    return (offset + float(above.min())) / 2
 
 
 def weighted_quantile(values: np.ndarray, level: float, weights: np.ndarray | None) -> float:

@@ -8,7 +8,7 @@ from preimage._arguments import names_its_arguments
 from preimage._arrays import from_device
 from preimage._progress import progress_bar
 from preimage._typing import Array, Rows, Seed, Targets
-from preimage.estimators import OrientedKernelPCA, SemiSupervisedKernelPCA
+from preimage.estimators import KernelNoveltyDetector, OrientedKernelPCA, SemiSupervisedKernelPCA
 from preimage.explorer._compression import said_of
 from preimage.explorer._drawn import DrawnRows, filled_entries
 from preimage.explorer._explorer import Explorer
@@ -28,6 +28,7 @@ VERSION = 1
 _METHODS: dict[type, str] = {
     SemiSupervisedKernelPCA: "Semi-supervised kernel PCA",
     OrientedKernelPCA: "Oriented kernel PCA",
+    KernelNoveltyDetector: "Novelties",
 }
 
 
@@ -65,9 +66,9 @@ def explore(
     Parameters
     ----------
     model : fitted estimator, list of them, or dict of them by name
-        `KernelPCA` (also scikit-learn's), `SemiSupervisedKernelPCA`, `OrientedKernelPCA`, `CompressedTransformer`, or a
-        Pipeline of scalers, PCA, selections of columns and imputers that ends in one. Of several models, the page has
-        a slider.
+        `KernelPCA` (also scikit-learn's), `SemiSupervisedKernelPCA`, `OrientedKernelPCA`, `CompressedTransformer`,
+        `KernelNoveltyDetector`, whose own scores and decisions are shown as novelty, or a Pipeline of scalers, PCA,
+        selections of columns and imputers that ends in one. Of several models, the page has a slider.
     X : array, sparse matrix, data frame, memory map or Dask array of shape (n, d)
         The rows to draw: the training set, or others like it, in the units in which they should be seen.
     y : array of shape (n,), optional

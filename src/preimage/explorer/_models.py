@@ -12,7 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import to_dense, to_numpy
 from preimage._warnings import unwarned
-from preimage.estimators import CompressedTransformer, KernelPCA, OrientedKernelPCA, SemiSupervisedKernelPCA
+from preimage.estimators import (
+    CompressedTransformer,
+    KernelNoveltyDetector,
+    KernelPCA,
+    OrientedKernelPCA,
+    SemiSupervisedKernelPCA,
+)
 from preimage.exceptions import UnsupportedKernelError
 from preimage.explorer._precision import require_moderate
 from preimage.explorer._solvers import page_solver
@@ -21,8 +27,18 @@ from preimage.interop import machine_of
 from preimage.kernels import Kernel
 from preimage.solvers import Auto, FixedPoint, Gradient, as_preimage
 
-CLASSES = (KernelPCA, SemiSupervisedKernelPCA, OrientedKernelPCA, CompressedTransformer, PlainKernelPCA)
-SUPPORTED = "KernelPCA (also scikit-learn's), SemiSupervisedKernelPCA, OrientedKernelPCA and CompressedTransformer"
+CLASSES = (
+    KernelPCA,
+    SemiSupervisedKernelPCA,
+    OrientedKernelPCA,
+    CompressedTransformer,
+    KernelNoveltyDetector,
+    PlainKernelPCA,
+)
+SUPPORTED = (
+    "KernelPCA (also scikit-learn's), SemiSupervisedKernelPCA, OrientedKernelPCA, CompressedTransformer and "
+    "KernelNoveltyDetector"
+)
 
 
 @dataclass(frozen=True)
@@ -189,6 +205,12 @@ def _(estimator: Any) -> PageModel:
         estimator.explained_variance_,
         estimator.explained_variance_ratio_,
     )
+
+
+@page_model.register
+def _(estimator: KernelNoveltyDetector) -> PageModel:
+    check_is_fitted(estimator)
+    return page_model(estimator.kernel_pca_)
 
 
 @page_model.register

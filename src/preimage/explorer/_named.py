@@ -80,6 +80,7 @@ def _with_widths(estimator: Any, widths: Sequence[float], X: Rows, y: Targets) -
 
 def _is_on_device(model: Any) -> bool:
     """Whether a fitted model has other arrays than NumPy's."""
+    model = getattr(model, "kernel_pca_", model)
     return is_foreign((model.subspace_.frame if hasattr(model, "subspace_") else machine_of(model).expansion).points)
 
 

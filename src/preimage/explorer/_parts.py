@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from preimage._arrays import to_numpy
+from preimage._arrays import in_memory, to_numpy
 from preimage._typing import Seed
 from preimage._warnings import unwarned
+from preimage.estimators import KernelNoveltyDetector
 from preimage.explorer._compression import Loss, small_model
 from preimage.explorer._drawn import DrawnRows
 from preimage.explorer._fronts import Front, front_of, taken_apart
@@ -34,12 +35,25 @@ class Smaller:
 
 
 @dataclass(frozen=True)
+class Detection:
+    """Novelty of the drawn rows by the score of a detector, training rows measured by the others, and its threshold."""
+
+    scores: np.ndarray
+    threshold: float
+
+    def record(self) -> dict[str, Any]:
+        # In double precision: scores of rows can be the threshold itself, and decisions are those of the detector.
+        return {"scores": np.ascontiguousarray(self.scores, dtype=np.float64), "threshold": float(self.threshold)}
+
+
+@dataclass(frozen=True)
 class Part:
-    """A model, the map before it, and the drawn rows as imputers before it fill them."""
+    """A model, the map before it, the drawn rows as imputers before it fill them, and what a detector says of them."""
 
     model: PageModel
     front: Front
     inputs: np.ndarray
+    detection: Detection | None = None
 
     def record(self, name: str, options: Smaller) -> tuple[dict[str, Any], list[str], Loss | None]:
         """The entry of the model on a page, what should be said about it, and what compression loses."""
@@ -57,13 +71,17 @@ class Part:
         points = most if options.n_points is None else options.n_points
         small, loss = small_model(self.model.leading(count), points, rows, options.random_state)
         record = model_record(small, self.front, self.inputs, name, "" if loss is None else str(loss))
-        return record, notes, loss
+        return {**record, "detection": None if self.detection is None else self.detection.record()}, notes, loss
 
 
 def read_part(estimator: Any, drawn: DrawnRows) -> Part:
     """A fitted estimator for a page, checked with the rows that are drawn."""
     steps, last = taken_apart(estimator)
     model = page_model(last)
+    if isinstance(last, KernelNoveltyDetector):
+        with unwarned():
+            scores = -to_numpy(in_memory(estimator.score_samples(drawn.given)))
+        return Part(model, *front_of(steps, drawn.values), Detection(scores, -last.offset_))
     with unwarned():  # scikit-learn adds up rows to see whether they are finite
         expected = to_numpy(estimator.transform(drawn.given))  # which says what is wrong with rows
     front, inputs = front_of(steps, drawn.values)

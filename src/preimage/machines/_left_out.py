@@ -128,7 +128,12 @@ class LeftOutRows:
         """Which rows lend their errors to which, and what a changed decision of each row costs."""
         self.decided = np.concatenate([judge.decided for judge in self.judges])
         margins = [_margins(judge.output, F, judge.decided) for judge, F in zip(self.judges, self.values, strict=True)]
-        self.lenders = _nearest(self.decided, np.concatenate(margins))
+        if len({F.shape[1] for F in self.values}) == 1:
+            self.lenders = _nearest(self.decided, np.concatenate(margins))
+        else:  # machines that were trained without some rows have more functions or fewer, and errors of their own
+            starts = np.cumsum(self.sizes) - self.sizes
+            own = [_nearest(judge.decided, each) for judge, each in zip(self.judges, margins, strict=True)]
+            self.lenders = np.concatenate([start + each for start, each in zip(starts, own, strict=True)])
         self.costs = np.ones(len(self.decided))
         if self.judges[0].has_labels:
             truth = np.concatenate([judge.truth for judge in self.judges])
@@ -137,10 +142,16 @@ class LeftOutRows:
 
     def _changes(self, values: Sequence[np.ndarray]) -> np.ndarray:
         """The probability that the decision of each row changes, shape (n,)."""
-        errors = np.concatenate(values) - np.concatenate(self.values)
+        width = max(F.shape[1] for F in self.values)
+        padded = lambda F: np.pad(F, ((0, 0), (0, width - F.shape[1])))
+        errors = np.concatenate([padded(after - before) for after, before in zip(values, self.values, strict=True)])
         parts = np.split(self.lenders, np.cumsum(self.sizes)[:-1])
+
+        def changed(judge: Judge, F: np.ndarray, lenders: np.ndarray) -> np.ndarray:
+            return ~_equal_rows(judge.output.predict(F + errors[lenders, : F.shape[1]]), judge.decided)
+
         changes = [
-            np.mean([~_equal_rows(judge.output.predict(F + errors[each]), judge.decided) for each in lenders.T], axis=0)
+            np.mean([changed(judge, F, each) for each in lenders.T], axis=0)
             for judge, F, lenders in zip(self.judges, self.values, parts, strict=True)
         ]
         return np.concatenate(changes)

@@ -9,22 +9,18 @@ import typer
 
 from preimage.cli import _options
 from preimage.cli._console import plain_errors, speaker
-from preimage.cli._errors import FileError
 from preimage.cli._options import AUTO
-from preimage.cli._outputs import check_model_name, check_outputs, chosen_format
+from preimage.cli._outputs import TABLES, check_model_name, check_outputs, chosen_format, table_format
 from preimage.cli._table_options import takes_tables
 from preimage.cli.runs._embed import Embedding, embed
 from preimage.cli.runs._file_model import read_model
 from preimage.cli.runs._partial import remains
-from preimage.cli.tables._formats import format_of
 from preimage.cli.tables._sources import SOURCE_FORMATS, Source, open_source
 from preimage.cli.tables._table_options import DEFAULTS, TableOptions
 from preimage.estimators import KernelPCA
 
 Method = Literal["auto", "rpcholesky", "sparse_greedy", "kmeans", "uniform", "pivoted_cholesky"]
 
-# Formats of coordinates.
-TABLES = (".npy", ".csv", ".parquet", ".xlsx")
 # Options that say how a model is fitted: with --model they have nothing to say.
 OF_THE_FIT = ("components", "kernel", "gamma", "degree", "coef0", "landmarks", "method")
 
@@ -72,7 +68,7 @@ def embed_command(
     """
     say = speaker(quiet)
     with plain_errors(lambda: remains(output), quiet):
-        kind = chosen_format(output_format, TABLES, lambda: _table_format(output))
+        kind = chosen_format(output_format, TABLES, lambda: table_format(output, "coordinates"))
         written = check_outputs({"OUTPUT": output, "--save-model": save_model}, (input, model), force)
         check_model_name(save_model)
         started = time.perf_counter()
@@ -103,11 +99,3 @@ def _report(model: KernelPCA, n_rows: int, source: Source, seconds: float) -> st
         f"Embedded {n_rows:,} rows of {source.n_columns} columns in {seconds:.1f} s: {model.n_components_} components, "
         f"{100 * sum(model.explained_variance_ratio_):.1f} % of the variance{width}; {about}."
     )
-
-
-def _table_format(output: Path) -> str:
-    kind = format_of(output)
-    if kind not in TABLES:
-        what = "no suffix" if kind == "folder" else f"the suffix {kind}"
-        raise FileError(f"{output} has {what}; coordinates are written as .npy, .csv, .tsv, .parquet or .xlsx.")
-    return kind

@@ -11,19 +11,16 @@ import preimage
 from preimage._warnings import warn_user
 from preimage.cli import _options
 from preimage.cli._console import console, plain_errors, speaker
-from preimage.cli._errors import FileError
 from preimage.cli._options import AUTO
-from preimage.cli._outputs import check_model_name, check_outputs, chosen_format
+from preimage.cli._outputs import TABLES, check_model_name, check_outputs, chosen_format, table_format
 from preimage.cli._table_options import takes_tables
 from preimage.cli.runs._impute import Filling, impute_file, read_imputer
 from preimage.cli.runs._partial import Making, remains
-from preimage.cli.tables._formats import format_of, stem_of
+from preimage.cli.tables._formats import stem_of
 from preimage.cli.tables._layout import listed
 from preimage.cli.tables._sources import SOURCE_FORMATS, open_source, options_like
 from preimage.cli.tables._table_options import DEFAULTS, TableOptions
 
-# Formats of tables without gaps.
-CHOICES = (".csv", ".npy", ".parquet", ".xlsx")
 # Options that say how a model is fitted: with --model they have nothing to say.
 OF_THE_FIT = ("components", "gamma", "fit_to")
 # Columns of which the errors are printed; all of them are in the summary.
@@ -76,7 +73,7 @@ def impute_command(
     say = speaker(quiet)
     with plain_errors(lambda: remains(output), quiet):
         started = time.perf_counter()
-        kind = chosen_format(output_format, CHOICES, lambda: _table_format(output))
+        kind = chosen_format(output_format, TABLES, lambda: table_format(output))
         about = summary or output.with_name(f"{stem_of(output)}.json")
         named = {"OUTPUT": output, "--summary": about, "--save-model": save_model}
         written = check_outputs(named, (input, fit_to, model), force)
@@ -134,11 +131,3 @@ def _error(column: dict[str, Any]) -> str:
     if column["expected_error"] is None:
         return f"{text}; too few values to hide some"
     return f"{text}, expected error {column['expected_error']:.3g} (of the mean: {column['error_of_mean']:.3g})"
-
-
-def _table_format(output: Path) -> str:
-    kind = format_of(output)
-    if kind not in CHOICES:
-        what = "no suffix" if kind == "folder" else f"the suffix {kind}"
-        raise FileError(f"{output} has {what}; tables are written as .csv, .tsv, .parquet, .xlsx or .npy.")
-    return kind

@@ -7,7 +7,7 @@ import { isTooLarge } from "../numbers_in_text.js";
 import { newestNext, whenVisible } from "../work.js";
 import { createChanges, createReader } from "./denoise_sources.js";
 import { noisy } from "./noise.js";
-import { comparison, noveltyScores } from "./novelty.js";
+import { comparison, reconstructionErrors } from "./novelty.js";
 import { createPlaces, placeOfSample } from "./places.js";
 import { captioned } from "./strip.js";
 
@@ -118,6 +118,8 @@ function createResults(app) {
 }
 
 function novelty(app, error, q) {
-  const scores = noveltyScores(app.data.models[app.store.get("model")], q);
-  return `Novelty score ${formatted(error)}: ${comparison(scores, error, "that")}.`;
+  const record = app.data.models[app.store.get("model")];
+  // The score of a detector needs components that pages do not have.
+  const name = record.detection ? "Reconstruction error" : "Novelty score";
+  return `${name} ${formatted(error)}: ${comparison(reconstructionErrors(record, q), error, "that")}.`;
 }

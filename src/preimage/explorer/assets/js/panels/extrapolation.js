@@ -1,6 +1,6 @@
 // Where a model extrapolates: places of the map that no sample supports.
 
-import { noveltyScores, typicalScore } from "./novelty.js";
+import { reconstructionErrors, typicalScore } from "./novelty.js";
 import { mapSamples } from "./shown_samples.js";
 
 // Distances from the samples, in widths of averages, at which a place is far: the strength is one half there.
@@ -20,7 +20,7 @@ const FAR = 3;
 export function extrapolation(app) {
   const samples = mapSamples(app);
   const [record, q] = [app.data.models[app.store.get("model")], app.store.get("q")];
-  const scores = noveltyScores(record, q);
+  const scores = reconstructionErrors(record, q);
   const typical = typicalScore(record, q);
   return (place, distance) => {
     const far = relative(samples.squaredDistance(place), FAR * FAR);

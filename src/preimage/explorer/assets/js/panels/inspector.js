@@ -5,7 +5,7 @@ import { element, formatted, oncePerFrame, panel } from "../dom.js";
 import { tickFormat } from "../views/ticks.js";
 import { extrapolation } from "./extrapolation.js";
 import { createNoveltyScale } from "./novelty_scale.js";
-import { comparison, negligible, noveltyScores, rankFromTop } from "./novelty.js";
+import { comparison, negligible, noveltyScores, rankFromTop, reconstructionErrors } from "./novelty.js";
 import { PointerAnswer } from "./pointer_answer.js";
 import { FILTERS, mapSamples } from "./shown_samples.js";
 
@@ -86,7 +86,7 @@ function placeName(app) {
 
 /** How far the pre-image is from what was asked for, in words. */
 function sentenceAbout(app, { objective, converged, reason }, isSettled) {
-  const scores = noveltyScores(app.data.models[app.store.get("model")], app.store.get("q"));
+  const scores = reconstructionErrors(app.data.models[app.store.get("model")], app.store.get("q"));
   const doubt = isSettled && !converged ? ` Not converged: ${reason}.` : "";
   const isNothing = objective <= negligible(app.data.models[app.store.get("model")]);
   const compared = isNothing ? "next to nothing" : comparison(scores, objective, "the reconstruction error");
@@ -136,12 +136,15 @@ function showSelected(app, { title, clear, figures, text, novelty }) {
   title.textContent = `Selected sample: ${samples.name(sample)}`;
   [row, result.row, difference].forEach((shown, i) => figures[i].show(shown, ""));
   const doubt = result.converged ? "" : ` Not converged: ${result.reason}.`;
-  text.textContent = noveltySentence(scores, sample, samples) + doubt;
+  text.textContent = noveltySentence(scores, sample, samples, app.data.models[store.get("model")].detection) + doubt;
 }
 
-function noveltySentence(scores, sample, { count, total }) {
+function noveltySentence(scores, sample, { count, total }, detection) {
   const rank = rankFromTop(scores, scores[sample]).toLocaleString("en");
   const drawn = total > count ? " that are drawn" : "";
   const place = `rank ${rank} of ${count.toLocaleString("en")} samples${drawn}; 1 is the most unusual`;
-  return `Novelty (reconstruction error) ${formatted(scores[sample])}: ${place}.`;
+  if (!detection) return `Novelty (reconstruction error) ${formatted(scores[sample])}: ${place}.`;
+  const decision = scores[sample] > detection.threshold ? "An outlier: above" : "Not an outlier: not above";
+  const threshold = `${decision} the threshold of the detector, ${formatted(detection.threshold)}.`;
+  return `Novelty (score of the detector) ${formatted(scores[sample])}: ${place}. ${threshold}`;
 }

@@ -6,13 +6,23 @@ const spreads = new WeakMap();
 const NEGLIGIBLE = 1e-5;
 
 /**
+ * How unusual all samples are: the scores of a detector where the model is one, else their reconstruction errors.
+ * @param {object} record of a model in the header of the page
+ * @param {number} q
+ * @returns {ArrayLike<number>} not to be changed
+ */
+export function noveltyScores(record, q) {
+  return record.detection ? record.detection.scores.values : reconstructionErrors(record, q);
+}
+
+/**
  * Reconstruction errors of all samples with the first q components: those with all of them, plus what the remaining
  * components hold (Pythagoras in the orthonormal frame).
  * @param {object} record of a model in the header of the page
  * @param {number} q
  * @returns {Float64Array} kept for the next call; not to be changed
  */
-export function noveltyScores(record, q) {
+export function reconstructionErrors(record, q) {
   const latest = known.get(record);
   if (latest?.q === q) return latest.scores;
   const scores = computedScores(record, q);
@@ -57,7 +67,7 @@ export function negligible(record) {
 
 /** The median of the reconstruction errors with q components, and no less than what is negligible. */
 export function typicalScore(record, q) {
-  return Math.max(quantile(noveltyScores(record, q), 0.5), negligible(record));
+  return Math.max(quantile(reconstructionErrors(record, q), 0.5), negligible(record));
 }
 
 /**

@@ -2,7 +2,7 @@
 
 import { createColouring } from "./map_colouring.js";
 import { MapSamples } from "./map_target.js";
-import { noveltyScores } from "./novelty.js";
+import { reconstructionErrors } from "./novelty.js";
 
 /** What in the store decides which samples are shown. */
 export const FILTERS = ["hidden", "hiddenInColumn", "range"];
@@ -47,7 +47,7 @@ export function mapSamples(app) {
   const known = latest.get(app);
   if (known && known.values.every((value, i) => Object.is(value, values[i]))) return known.samples;
   const record = app.data.models[store.get("model")];
-  const spread = across === up ? noveltyScores(record, app.model().k) : null;
+  const spread = across === up ? reconstructionErrors(record, app.model().k) : null;
   const samples = new MapSamples(record.coordinates, across, up, shownBy(app), spread);
   latest.set(app, { values, samples });
   return samples;
