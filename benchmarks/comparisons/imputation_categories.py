@@ -89,7 +89,7 @@ SETS = {
     "german": Categories(ida("german"), 10, (400, 100, 300)),
     "splice": Categories(lambda rng: load_ida("splice").X[:, 20:40].astype(float), 4, (400, 100, 300), 1),
     "breast cancer": Categories(ida("breast_cancer"), 11, (150, 40, 87), 3),
-    "abalone": Categories(lambda rng: abalone(), 3, (400, 100, 500)),
+    "abalone": Categories(lambda rng: abalone(), 3, (400, 300, 2000), 3),
 }
 
 
