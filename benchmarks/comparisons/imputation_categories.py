@@ -13,8 +13,8 @@ on average.
 
     OMP_NUM_THREADS=1 python benchmarks/comparisons/imputation_categories.py --cells cells.json --record --output FILE
 
-Cells that are in the file already are not computed again; delete those of a method that changed. Of the splice sites
-the twenty bases around the junction are used.
+Cells that are in the file already are not computed again; delete those of a method that changed. A report has the
+cells that all methods were run on. Of the splice sites the twenty bases around the junction are used.
 
 Observe: in how many cells ours are right more often than all others, and by how much they are not.
 """
@@ -253,13 +253,14 @@ def test_error(method: str, given: Task) -> float:
 
 def main() -> None:
     parser = option_parser(__doc__, "record", "output")
-    parser.add_argument("--sets", nargs="+", default=list(SETS), choices=list(SETS))
+    parser.add_argument("--sets", nargs="*", default=list(SETS), choices=list(SETS))
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS))
     parser.add_argument("--cells", type=Path, required=True, help="file of the cells that are known, extended")
     options = parser.parse_args()
     warnings.simplefilter("ignore")  # regressions that have not converged are judged as they are
     known = json.loads(options.cells.read_text()) if options.cells.exists() else {}
-    started, errors = time.perf_counter(), {tuple(key.split(" | ")): error for key, error in known.items()}
+    started, kept = time.perf_counter(), known
+    errors = {tuple(key.split(" | ")): error for key, error in known.items()}
     for name in options.sets:
         for training, pattern in CELLS:
             tasks = [task(name, training, pattern, seed) for seed in range(SETS[name].n_draws)]
@@ -272,14 +273,20 @@ def main() -> None:
             options.cells.write_text(json.dumps(kept, indent=0))
     if options.methods != list(METHODS):
         return
-    publish(report_lines(options.sets, errors), options.output)
+    publish(report_lines(errors), options.output)
     if options.record:
         record("imputation_categories", kept | summary(errors), {})
 
 
+def known_cells(errors: dict) -> list[tuple[str, str, str]]:
+    """Set, training rows and pattern of the cells that have the errors of all methods."""
+    cells = [(name, *cell) for name in SETS for cell in CELLS]
+    return [cell for cell in cells if all((*cell, method) in errors for method in METHODS)]
+
+
 def summary(errors: dict, is_development: bool = False) -> dict[str, float]:
     """In how many cells ours are best, and how their errors compare with the best of the others."""
-    cells = {key[:3] for key in errors if SETS[key[0]].is_development == is_development}
+    cells = {cell for cell in known_cells(errors) if SETS[cell[0]].is_development == is_development}
     best = np.array([min(errors[*cell, method] for method in METHODS if method != OURS) for cell in sorted(cells)])
     mine = np.array([errors[*cell, OURS] for cell in sorted(cells)])
     if not mine.size:
@@ -293,7 +300,8 @@ def summary(errors: dict, is_development: bool = False) -> dict[str, float]:
     }
 
 
-def report_lines(names: list[str], errors: dict) -> Iterator[str]:
+def report_lines(errors: dict) -> Iterator[str]:
+    names = list(dict.fromkeys(cell[0] for cell in known_cells(errors)))
     yield "# Missing categories, against other imputers\n"
     yield origin()
     yield (
@@ -306,7 +314,7 @@ def report_lines(names: list[str], errors: dict) -> Iterator[str]:
         + "; means of one to three draws.\n"
     )
     for title, is_development in (("Report", False), ("Development", True)):
-        cells = [(name, *cell) for name in names for cell in CELLS if SETS[name].is_development == is_development]
+        cells = [cell for cell in known_cells(errors) if SETS[cell[0]].is_development == is_development]
         if not cells:
             continue
         yield f"## {title}\n"

@@ -287,6 +287,8 @@ class TestRefusals:
         words = KernelImputer(categorical_features=["b"], sample_posterior=True).fit(in_words(HOLES))
         with pytest.raises(ValueError, match=r"categories high, low, .* of column 'b'; got huge"):
             getattr(words, method)(in_words(HOLES).assign(b="huge"))
+        with pytest.raises(ValueError, match="of column 'b'; got 2"):
+            getattr(words, method)(in_words(HOLES).assign(b=2.0))
 
     def test_too_many_categories(self):
         rows = np.column_stack([np.arange(300.0), np.zeros(300)])

@@ -37,9 +37,9 @@ class CategoricalColumns:
     that); codes, one number per entry; and coded rows, first the columns of numbers, then an indicator per category.
     """
 
+    categorical_features: Any
     missing_values: Any
     #: Models of files that were written before there were categories have none.
-    categorical_features: Any = None
     is_categorical_: np.ndarray | None = None
     categories_: list[np.ndarray]
     _is_valid: np.ndarray
@@ -90,7 +90,7 @@ class CategoricalColumns:
         who = type(self).__name__
         if reset:
             self.is_categorical_, self.categories_ = None, []
-        if self.categorical_features is None or is_lazy(X):
+        if is_lazy(X) or (self.categorical_features if reset else self.is_categorical_) is None:
             return X
         if isinstance(X, (list, tuple)) and not isinstance(self.categorical_features, str):
             X = np.array(X, dtype=object)
@@ -99,11 +99,11 @@ class CategoricalColumns:
         if reset:
             self.is_categorical_ = is_categorical(self.categorical_features, X, who)
             self.categories_ = [] if self.is_categorical_ is None else [np.zeros(0)] * int(self.is_categorical_.sum())
-        elif self.is_categorical_ is None or len(self.is_categorical_) != X.shape[1]:
+        elif len(self.is_categorical_) != X.shape[1]:
             return X
         columns = {}
         for place, column in enumerate(self._categorical_numbers):
-            values = objects_of(X, column)
+            values = objects_of(X, column, self.categories_[place].dtype.kind == "O")
             if values is None:
                 continue
             name = _name(X, column)

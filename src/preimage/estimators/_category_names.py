@@ -46,15 +46,15 @@ def is_categorical(categorical_features: Any, X: Rows, who: str) -> np.ndarray |
     return found if found.any() else None
 
 
-def objects_of(X: Rows, column: int) -> np.ndarray | None:
-    """A column as an array of objects, with NaN where it is missing; None if it is one of numbers."""
+def objects_of(X: Rows, column: int, is_text: bool = False) -> np.ndarray | None:
+    """A column as an array of objects, with NaN where it is missing; None if it is one of numbers, and not of text."""
     if hasattr(X, "iloc"):
         values: Any = X.iloc[:, column]
-    elif isinstance(X, np.ndarray) and X.dtype.kind in "OUS":
+    elif isinstance(X, np.ndarray) and (is_text or X.dtype.kind in "OUS"):
         values = X[:, column]
     else:
         return None
-    if getattr(values.dtype, "kind", "O") in "biuf":
+    if not is_text and getattr(values.dtype, "kind", "O") in "biuf":
         return None
     found = np.asarray(values, dtype=object).copy()
     found[np.array([is_nan(value) for value in found], dtype=bool)] = np.nan
