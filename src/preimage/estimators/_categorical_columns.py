@@ -92,9 +92,9 @@ class CategoricalColumns:
             self.is_categorical_, self.categories_ = None, []
         if is_lazy(X) or (self.categorical_features if reset else self.is_categorical_) is None:
             return X
-        if isinstance(X, (list, tuple)) and not isinstance(self.categorical_features, str):
-            X = np.array(X, dtype=object)
-        if np.ndim(X) != 2:
+        if not hasattr(X, "shape"):
+            X = X if isinstance(self.categorical_features, str) else np.array(X, dtype=object)
+        if len(getattr(X, "shape", ())) != 2:
             return X
         if reset:
             self.is_categorical_ = is_categorical(self.categorical_features, X, who)
