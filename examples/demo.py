@@ -155,7 +155,7 @@ def complete_halves(digits):
     imputers = {
         "mean": SimpleImputer(),
         "nearest neighbours, tuned": min(neighbors, key=error),
-        "kernel PCA": KernelImputer(),
+        "kernel PCA": KernelImputer(method="energy"),
     }
     outputs = {name: imputer.fit(digits.train).transform(hidden) for name, imputer in imputers.items()}
     print("\nThe lower half of test digits, from the upper half and from clean training digits")
@@ -250,9 +250,9 @@ whichever has the smaller estimated error.
 """
 
 HALVES = """
-The lower halves of the test digits are hidden, and KernelImputer fills them in: near the principal subspace of clean
-training digits in feature space, with the upper half held fixed. The number of neighbours is tuned on {n_valid} of the
-training digits; kernel PCA has its default parameters.
+The lower halves of the test digits are hidden, and KernelImputer(method="energy") fills them in: near the principal
+subspace of clean training digits in feature space, with the upper half held fixed. The number of neighbours is tuned on
+{n_valid} of the training digits; kernel PCA has its default parameters.
 """
 
 EXPLORE = """

@@ -9,6 +9,7 @@ from preimage.completion._energy import SubspaceEnergy
 from preimage.completion._fill import fill
 from preimage.completion._gross_errors import GivenScale, MeasuredErrors, RepairedRows
 from preimage.completion._incomplete_fit import IncompleteFit, fit_incomplete
+from preimage.completion._indicators import Indicators, groups_of
 from preimage.completion._left_out import measured_errors
 from preimage.completion._model import NoisySubspace, SubspaceFit, noisy_energy
 from preimage.completion._robust import RobustResult, repair

@@ -10,6 +10,7 @@ from preimage._arrays import array_namespace, device_kwargs, epsilon, from_numpy
 from preimage._memory import work_memory
 from preimage._rows import cut, map_rows
 from preimage._typing import Array
+from preimage.completion._indicators import Indicators
 from preimage.completion._relevance import relevances
 from preimage.completion._start import ROUNDING, PartialRows
 from preimage.completion._trend import Gaps, Trend
@@ -208,12 +209,15 @@ class ConditionalMeans:
         At least zero, with sum one.
     relevance : array of shape (d, d) or None
         How much columns count in distances, see `Neighbors.of`.
+    indicators : Indicators or None
+        Which columns stand for categories; None for none. Their conditional means are probabilities.
     """
 
     points: Array
     trend: Trend
     weights: np.ndarray
     relevance: Array | None = None
+    indicators: Indicators | None = None
 
     def fill(self, X: Array, observed: Array, own: np.ndarray | None = None) -> Array:
         """X with missing entries replaced by their means; rows without a known entry get the mean row.
@@ -257,6 +261,7 @@ class ConditionalMeans:
 
         Nearer neighbours are drawn more often. Their missing entries depart from the trend
         together, so draws have the dependence of the entries, and are at several places where neighbours are.
+        Categories are drawn with the probabilities that their means are (`Indicators.given_neighbors`).
 
         Parameters
         ----------
@@ -274,6 +279,7 @@ class ConditionalMeans:
         xp = array_namespace(X)
         choices, precisions = members(X.shape[1]), Precision.of(self.trend)
         uniform = rng.random((n_draws, X.shape[0]))
+        among = None if self.indicators is None else rng.random((len(self.indicators.sizes), n_draws, X.shape[0]))
         parts = []
         for block in cut(X.shape[0], block_rows(self.points, observed)):
             known = observed[block, :]
@@ -285,7 +291,11 @@ class ConditionalMeans:
             picked = np.minimum(picked, chances.shape[1] - 1)  # sums of weights end below one by rounding
             turns = np.eye(chances.shape[1])[picked] - chances
             moved = departures(choices, self.weights, neighbors, known, precisions, turns)
-            parts.append(xp.where(known, X[block, :], middle + spread * moved))
+            drawn = middle + spread * moved
+            if self.indicators is not None and among is not None:
+                near = self.indicators.given_neighbors(middle, neighbors.rows, chances, picked)
+                drawn = self.indicators.with_drawn(drawn, near, among[:, :, block])
+            parts.append(xp.where(known, X[block, :], drawn))
         return xp.concat(parts, axis=1)
 
 
@@ -382,11 +392,12 @@ def _around_trend(
     return xp.stack([share * precision.mean - gaps.put(found[:, :, i]) for i, (share, _) in enumerate(terms)])
 
 
-def relevance_of(points: Array) -> Array | None:
+def relevance_of(points: Array, indicators: Indicators | None = None) -> Array | None:
     """How much columns count in distances; None, all alike, for many columns."""
     if points.shape[1] > MOST_TREND_COLUMNS:
         return None
-    return from_numpy(relevances(to_numpy(points)), points, dtype=points.dtype)
+    groups = None if indicators is None else indicators.groups
+    return from_numpy(relevances(to_numpy(points), groups), points, dtype=points.dtype)
 
 
 def block_rows(points: Array, observed: Array) -> int:

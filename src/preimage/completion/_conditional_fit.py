@@ -16,6 +16,7 @@ from preimage.completion._conditional import (
     relevance_of,
 )
 from preimage.completion._hiding import hidden_entries
+from preimage.completion._indicators import Indicators
 from preimage.completion._mixing import mixing_weights
 from preimage.completion._start import PartialRows, neighbor_start
 from preimage.completion._trend import Trend, fit_trend
@@ -75,7 +76,9 @@ class ConditionalFit:
         return self.judged.estimates @ self.model.weights
 
 
-def fit_conditional(X: Array, observed: Array, scale: float, *, rng: np.random.Generator) -> ConditionalFit:
+def fit_conditional(
+    X: Array, observed: Array, scale: float, *, rng: np.random.Generator, indicators: Indicators | None = None
+) -> ConditionalFit:
     """Fit to rows of which each has a known entry.
 
     Known entries of some rows are hidden, and restored by all members; `mixing_weights` averages them. Of incomplete
@@ -91,6 +94,8 @@ def fit_conditional(X: Array, observed: Array, scale: float, *, rng: np.random.G
     scale : float
         The median squared distance of the rows, see `neighbor_start`.
     rng : numpy.random.Generator
+    indicators : Indicators, optional
+        Columns that stand for categories, which are hidden together.
 
     Returns
     -------
@@ -98,26 +103,27 @@ def fit_conditional(X: Array, observed: Array, scale: float, *, rng: np.random.G
     """
     known = to_numpy(observed)
     if known.all():
-        numbers, hidden = _hidden_rows(known, JUDGED_ROWS, MOST_REPEATS, rng)
-        judged = _judged_by_folds(X, numbers, hidden, rng)
-        return ConditionalFit(ConditionalMeans(X, Trend.of(X), _weights(judged), relevance_of(X)), judged)
-    judged = _judged_incomplete(X, known, scale, rng)
+        numbers, hidden = _hidden_rows(known, JUDGED_ROWS, MOST_REPEATS, rng, indicators)
+        judged = _judged_by_folds(X, numbers, hidden, rng, indicators)
+        model = ConditionalMeans(X, Trend.of(X), _weights(judged), relevance_of(X, indicators), indicators)
+        return ConditionalFit(model, judged)
+    judged = _judged_incomplete(X, known, scale, rng, indicators)
     weights = _weights(judged)
     start = neighbor_start(PartialRows.of(X, observed), X, observed, scale, same=True)
     trend = fit_trend(X, observed, start)
-    model = ConditionalMeans(start, trend, weights, relevance_of(start))
+    model = ConditionalMeans(start, trend, weights, relevance_of(start, indicators), indicators)
     incomplete = np.flatnonzero(~known.all(axis=1))
     filled = model.fill(take_rows(X, incomplete), take_rows(observed, incomplete), own=incomplete)
     return ConditionalFit(replace(model, points=with_rows(start, incomplete, filled)), judged)
 
 
 def _hidden_rows(
-    known: np.ndarray, n_rows: int, most_repeats: int, rng: np.random.Generator
+    known: np.ndarray, n_rows: int, most_repeats: int, rng: np.random.Generator, indicators: Indicators | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Numbers of the rows that are judged, and which of their entries are hidden; of few rows each several times."""
     numbers, hidden = [np.zeros(0, dtype=int)], [np.zeros((0, known.shape[1]), dtype=bool)]
     for _ in range(most_repeats):
-        mask = hidden_entries(known, rng)
+        mask = hidden_entries(known, rng, groups=None if indicators is None else indicators.groups)
         order = rng.permutation(known.shape[0])
         order = order[mask[order].any(axis=1)]
         numbers.append(order)
@@ -127,32 +133,36 @@ def _hidden_rows(
     return np.concatenate(numbers)[:n_rows], np.concatenate(hidden)[:n_rows]
 
 
-def _judged_incomplete(X: Array, known: np.ndarray, scale: float, rng: np.random.Generator) -> JudgedEntries:
+def _judged_incomplete(
+    X: Array, known: np.ndarray, scale: float, rng: np.random.Generator, indicators: Indicators | None
+) -> JudgedEntries:
     """Entries of incomplete rows, hidden before the rows are filled and the trend is fitted."""
     xp, n = array_namespace(X), known.shape[0]
     parts: list[JudgedEntries] = []
     for _ in range(MOST_PASSES):
-        numbers, hidden = _hidden_rows(known, min(JUDGED_ROWS, n // 2), 1, rng)
+        numbers, hidden = _hidden_rows(known, min(JUDGED_ROWS, n // 2), 1, rng, indicators)
         seen_host = known.copy()
         seen_host[numbers] &= ~hidden
         seen = from_numpy(seen_host, X, dtype=xp.bool)
         start = neighbor_start(PartialRows.of(X, seen), X, seen, scale, same=True)
-        parts.append(_judged(X, start, numbers, hidden, seen_host[numbers], fit_trend(X, seen, start)))
+        parts.append(_judged(X, start, numbers, hidden, seen_host[numbers], fit_trend(X, seen, start), indicators))
         if sum(part.numbers.size for part in parts) >= JUDGED_ROWS:
             break
     return _joined(parts)
 
 
-def _judged_by_folds(X: Array, numbers: np.ndarray, hidden: np.ndarray, rng: np.random.Generator) -> JudgedEntries:
+def _judged_by_folds(
+    X: Array, numbers: np.ndarray, hidden: np.ndarray, rng: np.random.Generator, indicators: Indicators | None
+) -> JudgedEntries:
     n = X.shape[0]
     folds = rng.permutation(np.arange(n) % min(TREND_FOLDS, n))
     parts = []
     for fold in np.unique(folds[numbers]):
         mine = np.flatnonzero(folds[numbers] == fold)
         trend = Trend.of(take_rows(X, np.flatnonzero(folds != fold)))
-        parts.append(_judged(X, X, numbers[mine], hidden[mine], ~hidden[mine], trend))
+        parts.append(_judged(X, X, numbers[mine], hidden[mine], ~hidden[mine], trend, indicators))
     if not parts:
-        return _judged(X, X, numbers, hidden, ~hidden, Trend.of(X))
+        return _judged(X, X, numbers, hidden, ~hidden, Trend.of(X), indicators)
     return _joined(parts)
 
 
@@ -161,10 +171,16 @@ def _joined(parts: list[JudgedEntries]) -> JudgedEntries:
 
 
 def _judged(
-    X: Array, points: Array, numbers: np.ndarray, hidden: np.ndarray, seen: np.ndarray, trend: Trend
+    X: Array,
+    points: Array,
+    numbers: np.ndarray,
+    hidden: np.ndarray,
+    seen: np.ndarray,
+    trend: Trend,
+    indicators: Indicators | None,
 ) -> JudgedEntries:
     """Estimates of hidden entries from the points, none of which counts for itself."""
-    choices, precisions, relevance = members(X.shape[1]), Precision.of(trend), relevance_of(points)
+    choices, precisions, relevance = members(X.shape[1]), Precision.of(trend), relevance_of(points, indicators)
     xp = array_namespace(X)
     truth = to_numpy(take_rows(X, numbers))[hidden] if numbers.size else np.zeros(0)
     estimates = [np.zeros((0, len(choices)))]

@@ -41,7 +41,9 @@ def fitted_spread(fit: ConditionalFit, X: Array, observed: Array) -> float:
     seen = to_numpy(observed)[judged.numbers] & ~judged.hidden
     moved, chances = _departures(model, take_rows(X, judged.numbers), seen, judged)
     reach = _reaches(np.abs(moved), chances)
-    varying = reach > 0
+    # Draws of categories do not spread: they have probabilities.
+    is_number = judged.places[1] < (X.shape[1] if model.indicators is None else model.indicators.n_numbers)
+    varying = (reach > 0) & is_number
     if not varying.any():
         return 1.0
     known = from_numpy(seen, X, dtype=array_namespace(X).bool)

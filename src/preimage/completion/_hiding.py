@@ -6,7 +6,12 @@ import numpy as np
 FRACTION = 0.3
 
 
-def hidden_entries(observed: np.ndarray, rng: np.random.Generator, fraction: float | None = None) -> np.ndarray:
+def hidden_entries(
+    observed: np.ndarray,
+    rng: np.random.Generator,
+    fraction: float | None = None,
+    groups: np.ndarray | None = None,
+) -> np.ndarray:
     """Known entries to hide: those that another row misses, or a fraction of them at random.
 
     What is missing together in real rows is then hidden together. Every row keeps at least one known entry, and rows
@@ -19,11 +24,17 @@ def hidden_entries(observed: np.ndarray, rng: np.random.Generator, fraction: flo
     fraction : float, optional
         Of the known entries of each row, hidden at random. By default each row loses what some other, randomly chosen
         incomplete row misses; 0.3 where all rows are complete, or where the other row misses nothing more.
+    groups : integer array of shape (d,), optional
+        The number of the entry that each column belongs to, in ascending order: columns of one entry, such as the
+        indicators of a category, are hidden together.
 
     Returns
     -------
     boolean array of shape (n, d)
     """
+    if groups is not None:
+        first = np.flatnonzero(np.diff(groups, prepend=-1))
+        return hidden_entries(observed[:, first], rng, fraction)[:, groups]
     n, d = observed.shape
     order = rng.random((n, d))
     hidden = observed & (order < (FRACTION if fraction is None else fraction))

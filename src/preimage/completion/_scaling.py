@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from preimage._arrays import array_namespace, epsilon, to_numpy
+from preimage._arrays import array_namespace, epsilon, from_numpy, to_numpy
 from preimage._typing import Array
 
 # Columns are divided by their standard deviations unless the 90th percentile of these is at most so many times their
@@ -26,7 +26,7 @@ class ColumnScale:
     scale: Array
 
     @classmethod
-    def of(cls, X: Array, observed: Array, divides: bool | None) -> "ColumnScale":
+    def of(cls, X: Array, observed: Array, divides: bool | None, groups: np.ndarray | None = None) -> "ColumnScale":
         """Means of the known entries, and their standard deviations; one number for all columns if they are alike.
 
         Parameters
@@ -36,6 +36,9 @@ class ColumnScale:
             With a known entry in every column.
         divides : bool or None
             Whether each column is divided by its own standard deviation; None does so unless these are alike.
+        groups : integer array of shape (d,), optional
+            Columns with the same number, indicators of the same entry, have one standard deviation, the root of the sum
+            of their variances, so that a category varies as much as a number. None divides then.
         """
         xp = array_namespace(X)
         count = xp.sum(xp.astype(observed, X.dtype), axis=0)
@@ -45,6 +48,12 @@ class ColumnScale:
         deviations = xp.sqrt(xp.sum(shifted**2, axis=0) / count)
         # A column that varies by rounding errors of its mean alone is constant.
         constant = ~(deviations > 4 * epsilon(X.dtype) * xp.abs(center))
+        if groups is not None:
+            divides = divides is None or divides
+            sums = np.bincount(groups, weights=to_numpy(deviations) ** 2)
+            deviations = from_numpy(np.sqrt(sums)[groups], X, dtype=X.dtype)
+            varies = np.bincount(groups, weights=~to_numpy(constant)) > 0
+            constant = from_numpy(~varies[groups], X, dtype=xp.bool)
         center = xp.where(constant, xp.max(xp.where(observed, X, xp.full_like(X, -np.inf)), axis=0), center)
         spread = to_numpy(deviations)[~to_numpy(constant)]
         if not spread.size:

@@ -1,6 +1,6 @@
 """How well hidden entries are filled, for the choice of a kernel's width and of the noise."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -9,6 +9,7 @@ from preimage._typing import Array
 from preimage.completion._conditional_fit import fit_conditional
 from preimage.completion._fill import fill
 from preimage.completion._hiding import hidden_entries
+from preimage.completion._indicators import Indicators
 from preimage.completion._model import NoisySubspace, SubspaceFit
 from preimage.completion._start import complete_rows, neighbor_start
 from preimage.solvers._descent import Box
@@ -34,6 +35,8 @@ class HiddenRows:
     hidden : boolean array of shape (m, d)
     folds : integer array of shape (n,)
         The fold of each row.
+    indicators : Indicators or None
+        Columns that stand for categories, which are hidden together.
     """
 
     rows: Array
@@ -41,6 +44,7 @@ class HiddenRows:
     numbers: np.ndarray
     hidden: np.ndarray
     folds: np.ndarray
+    indicators: Indicators | None = None
 
     @classmethod
     def draw(
@@ -52,6 +56,7 @@ class HiddenRows:
         n_folds: int,
         fraction: float | None,
         rng: np.random.Generator,
+        indicators: Indicators | None = None,
     ) -> "HiddenRows":
         """Hide about `n_entries` entries (see `hidden_entries`), of as many rows as that takes, in a random order."""
         n = observed.shape[0]
@@ -59,7 +64,7 @@ class HiddenRows:
         order, numbers, hidden, found = rng.permutation(n), [], [], 0
         # Of incomplete rows each once: the others are filled without what is hidden (`seen`).
         for _ in range(MOST_REPEATS if observed.all() else 1):
-            mask = hidden_entries(observed, rng, fraction)
+            mask = hidden_entries(observed, rng, fraction, None if indicators is None else indicators.groups)
             for row in order[mask[order].any(axis=1)]:
                 numbers.append(row)
                 hidden.append(mask[row])
@@ -68,7 +73,8 @@ class HiddenRows:
                     break
             if found >= n_entries or not numbers:
                 break
-        return cls(rows, observed, np.array(numbers, dtype=int), np.array(hidden).reshape(-1, observed.shape[1]), folds)
+        masks = np.array(hidden).reshape(-1, observed.shape[1])
+        return cls(rows, observed, np.array(numbers, dtype=int), masks, folds, indicators)
 
     def seen(self) -> np.ndarray:
         """Which entries of the rows are known and nowhere hidden, shape (n, d)."""
@@ -78,7 +84,7 @@ class HiddenRows:
 
     def part(self, selected: slice) -> "HiddenRows":
         """The judged rows of a slice."""
-        return HiddenRows(self.rows, self.observed, self.numbers[selected], self.hidden[selected], self.folds)
+        return replace(self, numbers=self.numbers[selected], hidden=self.hidden[selected])
 
     def errors(self, fit: SubspaceFit, noises: list[float], scale: float, box: Box) -> np.ndarray:
         """Sums of squared errors of the hidden entries of each judged row, shape (len(noises), m).
@@ -120,7 +126,8 @@ class HiddenRows:
         for fold in np.unique(self.folds[self.numbers]):
             judged, others = np.flatnonzero(self.folds[self.numbers] == fold), np.flatnonzero(self.folds != fold)
             known = as_known(self.observed[others])
-            model = fit_conditional(in_double(take_rows(self.rows, others)), known, scale, rng=rng).model
+            rows = in_double(take_rows(self.rows, others))
+            model = fit_conditional(rows, known, scale, rng=rng, indicators=self.indicators).model
             truth, hidden = in_double(take_rows(self.rows, self.numbers[judged])), self.hidden[judged]
             filled = model.fill(truth, as_known(self.observed[self.numbers[judged]] & ~hidden))
             errors[judged] = np.sum(np.where(hidden, to_numpy(filled - truth) ** 2, 0.0), axis=1)

@@ -10,6 +10,7 @@ from preimage._typing import Array
 from preimage.completion import (
     ConditionalFit,
     ConditionalMeans,
+    Indicators,
     Trend,
     fit_conditional,
     fitted_spread,
@@ -54,9 +55,9 @@ class ConditionalImputation:
 
     def _fit_conditional(self: Any, X: Array, observed: Array, rng: np.random.Generator) -> Array:
         """Fit to scaled rows; the filled rows, or draws of them if wanted."""
-        order = _own_order(X, observed)
+        order = _own_order(X, observed, self._indicators())
         rows, known = in_double(take_rows(X, order)), take_rows(observed, order)
-        fit = fit_conditional(rows, known, self.start_scale_, rng=rng)
+        fit = fit_conditional(rows, known, self.start_scale_, rng=rng, indicators=self._indicators())
         self._store_bounds(fit, rows, known)
         points = self._box(rows).clip(in_precision(fit.model.points, X.dtype))
         points = array_namespace(X).where(known, take_rows(X, order), points)
@@ -76,7 +77,7 @@ class ConditionalImputation:
             return
         places = fit.judged.places
         wide = wide_columns(to_numpy(rows), to_numpy(known), *places, fit.judged.truth, fit.restored())
-        low, high = widened(self.lower_, self.upper_, wide)
+        low, high = widened(self.lower_, self.upper_, wide & (np.arange(wide.size) < len(self._numeric)))
         self.lower_ = low if self.min_value is None else self.lower_
         self.upper_ = high if self.max_value is None else self.upper_
 
@@ -96,7 +97,8 @@ class ConditionalImputation:
     def _conditional(self: Any) -> ConditionalMeans:
         trend = Trend(in_double(self.trend_mean_), in_double(self.trend_covariance_))
         relevance = None if self.relevance_ is None else in_double(self.relevance_)
-        return ConditionalMeans(in_double(self.points_), trend, to_numpy(self.mixture_), relevance)
+        weights = to_numpy(self.mixture_)
+        return ConditionalMeans(in_double(self.points_), trend, weights, relevance, self._indicators())
 
     def _conditional_filled(self: Any, X: Array, observed: Array) -> Array:
         return in_precision(self._conditional().fill(in_double(X), observed), X.dtype)
@@ -114,8 +116,16 @@ def rng_of_rows(seed: int, rows: Array) -> np.random.Generator:
     return np.random.default_rng([seed, zlib.crc32(np.ascontiguousarray(to_numpy(rows)).tobytes())])
 
 
-def _own_order(X: Array, observed: Array) -> np.ndarray:
-    """An order of the rows that is the same however they are given: what is hidden follows from it."""
+def _own_order(X: Array, observed: Array, indicators: Indicators | None) -> np.ndarray:
+    """An order of the rows that is the same however they are given: what is hidden follows from it.
+
+    Categories are in the order of their frequencies, whatever they are called; those of the same one, in theirs.
+    """
     values = np.where(to_numpy(observed), to_numpy(X), np.inf)
+    if indicators is not None:
+        first = [part.start for part in indicators.parts]
+        places = np.column_stack([part.start + values[:, part].argmax(axis=1) for part in indicators.parts])
+        common = np.where(np.isinf(values[:, first]), 2.0, to_numpy(indicators.center)[places])
+        values = np.hstack([places, values[:, : indicators.n_numbers], common])
     columns = np.unique(np.linspace(0, values.shape[1] - 1, ORDER_COLUMNS).astype(int))
     return np.lexsort(values[:, columns].T)

@@ -1,4 +1,4 @@
-"""Missing entries of tables and images, by kernel PCA."""
+"""Missing entries of tables and images, by conditional means and by kernel PCA."""
 
 from dataclasses import replace
 from numbers import Integral, Real
@@ -41,6 +41,7 @@ from preimage.completion import (
 )
 from preimage.components import Wanted
 from preimage.eigensolvers._names import EigenOptions
+from preimage.estimators._categorical_columns import CategoricalColumns
 from preimage.estimators._conditional_imputation import CONDITIONAL, ENERGY, ConditionalImputation
 from preimage.estimators._finite_results import FiniteResults
 from preimage.estimators._kernel_input import KERNEL_CONSTRAINTS, is_precomputed, named_kernel, with_array_tag
@@ -68,6 +69,7 @@ GAMMA_TIMES_MEDIAN = 0.35
 class KernelImputer(
     ConditionalImputation,
     PosteriorDraws,
+    CategoricalColumns,
     ImputedColumns,
     ReportsProgress,
     TransformerMixin,
@@ -97,6 +99,10 @@ class KernelImputer(
     The training set may have missing entries itself. Known entries are never changed, no NaN comes out, and rows
     without a known entry get the mean row, or the pre-image of the mean.
 
+    Columns of categories (`categorical_features`) are replaced by one indicator per category, whose conditional means
+    are probabilities; their squared errors, by which weights are found, are Brier scores. Missing entries get the most
+    likely category, and `category_probabilities` has the probabilities of all.
+
     Parameters
     ----------
     n_components : int, float in (0, 1) or None, default=0.99
@@ -124,6 +130,12 @@ class KernelImputer(
         Bounds on imputed entries, ``-np.inf`` and ``np.inf`` are none. None is the smallest and the largest known value
         of each column in the training set; conditional means may lie beyond by half of that range in columns in which
         hidden entries are restored better so, as those of few factors are.
+    categorical_features : "from_dtype", list of int, bool or str, or None, default="from_dtype"
+        Columns whose entries are categories: their numbers, a mask of all columns, or names in a data frame, as in
+        scikit-learn's `HistGradientBoostingClassifier`. Categories are numbers or, in data frames and arrays of
+        objects, text; at most 255 per column. "from_dtype" is the columns of a data frame with pandas' type "category".
+        Filled entries are categories of the training rows, and results have text where X has it. Other categories in
+        rows with missing entries are an error.
     sample_posterior : bool, default=False
         Whether results are drawn at random from what the missing entries may be, instead of the most likely entries: as
         in scikit-learn's `IterativeImputer`, for multiple imputation with several values of `random_state`. Fits then
@@ -174,9 +186,15 @@ class KernelImputer(
     n_components_ : int
     center_, scale_ : arrays
         Scaled inputs are (x − center)/scale, for the columns with `valid_features_`. The center is zero for kernels of
-        non-negative inputs, such as "chi2".
+        non-negative inputs, such as "chi2". With categories, columns of numbers come first, then the indicators of each
+        categorical column, whose common scale is the root of the sum of their variances: here and in all that follows
+        from them, such as `points_` and `lower_`.
     lower_, upper_ : arrays
         Bounds on imputed entries, in units of the inputs.
+    is_categorical_ : boolean array of shape (`n_features_in_`,) or None
+        Which columns are categorical; None if none is.
+    categories_ : list of arrays
+        The categories of each categorical column in the training rows, in ascending order.
     start_scale_ : float
         Median of squared distances between training rows, by their known entries, of scaled columns.
     n_iter_ : int
@@ -211,6 +229,13 @@ class KernelImputer(
     >>> arc = np.column_stack([np.cos(angles), np.sin(angles)])
     >>> KernelImputer().fit(arc).transform([[0.6, np.nan]]).round(1)
     array([[0.6, 0.8]])
+
+    A column of categories, 7 where the first coordinate is large and 3 elsewhere:
+
+    >>> side = np.where(arc[:, 0] > 0.5, 7, 3)
+    >>> imputer = KernelImputer(categorical_features=[2]).fit(np.column_stack([arc, side]))
+    >>> imputer.transform([[0.8, 0.6, np.nan]])
+    array([[0.8, 0.6, 7. ]])
     """
 
     _parameter_constraints = {
@@ -222,6 +247,7 @@ class KernelImputer(
         "landmarks": [Interval(Integral, 1, None, closed="left"), str, LandmarkSelector, None],
         "min_value": [Real, "array-like", None],
         "max_value": [Real, "array-like", None],
+        "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
         "sample_posterior": ["boolean"],
         "missing_values": [MissingValues()],
         "add_indicator": ["boolean"],
@@ -252,6 +278,7 @@ class KernelImputer(
         landmarks: Any = "auto",
         min_value: float | Array | None = None,
         max_value: float | Array | None = None,
+        categorical_features: Any = "from_dtype",
         sample_posterior: bool = False,
         missing_values: Any = np.nan,
         add_indicator: bool = False,
@@ -275,6 +302,7 @@ class KernelImputer(
         self.landmarks = landmarks
         self.min_value = min_value
         self.max_value = max_value
+        self.categorical_features = categorical_features
         self.sample_posterior = sample_posterior
         self.missing_values = missing_values
         self.add_indicator = add_indicator
@@ -321,9 +349,9 @@ class KernelImputer(
         """X with missing entries filled, shape (q, number of columns with a known entry); lazy for a Dask array."""
         check_is_fitted(self)
         like = self.center_
-        X = check_incomplete(self, X, reset=False, like=like)
+        rows = check_incomplete(self, self._in_numbers(X), reset=False, like=like)
         with limited_memory(self.max_memory, like):
-            return map_incomplete(self, self._answer, X, like, self.missing_values)
+            return self._in_words(map_incomplete(self, self._answer, rows, like, self.missing_values), X)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names of the columns that come back; indicators are called ``missingindicator_`` and the name."""
@@ -335,21 +363,22 @@ class KernelImputer(
         check_parameters(self)
         self._check_kernel()
         self.method_ = self._chosen_method()
-        given = check_incomplete(self, X, reset=True, min_samples=2)
+        given = check_incomplete(self, self._in_numbers(X, reset=True), reset=True, min_samples=2)
+        self._store_categories(given)
         rng = generator(self.random_state)
         rows = self._training_rows(given, rng)
         observed = known_entries(rows, self.missing_values)
         self._store_columns(observed)
         if not self._is_valid.any():
             raise ValueError("KernelImputer needs a column with known entries; all entries of X are missing.")
-        valid, known = self._valid(rows), self._valid(observed)
+        valid, known = self._coded(self._valid(rows), self._valid(observed))
         self._store_scale(valid, known)
         with limited_memory(self.max_memory, valid):
             found = self._fit_scaled(self._scaling().apply(valid), known, rng)
         if rows is not given or found is None:
             return None
-        filled = array_namespace(valid).where(known, valid, self._unscaled(found))
-        return self._with_columns(filled, observed)
+        filled = self._decoded(self._unscaled(found), self._valid(rows), self._valid(observed))
+        return self._in_words(self._with_columns(filled, observed), X)
 
     def _fit_scaled(self, X: Array, observed: Array, rng: np.random.Generator) -> Array | None:
         """Fit to scaled rows; the filled rows, or None if there was nothing to fill or some rows have no entry."""
@@ -413,14 +442,20 @@ class KernelImputer(
         return with_rows(X, open_rows, filled)
 
     def _filled(self, X: Array, observed: Array) -> Array:
+        return self._decoded(self._filled_codes(X, observed), X, observed)
+
+    def _filled_codes(self, X: Array, observed: Array) -> Array:
+        """Coded rows without missing entries, in which indicators of missing categories are between 0 and 1."""
         xp = array_namespace(X)
-        scaled = self._scaling().apply(xp.where(observed, X, xp.zeros_like(X)))
+        coded, known = self._coded(X, observed)
+        scaled = self._scaling().apply(xp.where(known, coded, xp.zeros_like(coded)))
         if self.method_ == CONDITIONAL:
-            return xp.where(observed, X, self._unscaled(self._conditional_filled(scaled, observed)))
-        points = complete_rows(self.subspace_.frame.points)
-        start = neighbor_start(points, scaled, observed, self.start_scale_)
-        found = fill(self._energy(), observed, start, box=self._box(start))
-        return xp.where(observed, X, self._unscaled(found.points))
+            found = self._conditional_filled(scaled, known)
+        else:
+            points = complete_rows(self.subspace_.frame.points)
+            start = neighbor_start(points, scaled, known, self.start_scale_)
+            found = fill(self._energy(), known, start, box=self._box(start)).points
+        return xp.where(known, coded, self._unscaled(found))
 
     def _energy(self) -> SubspaceEnergy:
         return noisy_energy(self.subspace_, self.explained_variance_, self.noise_variance_)
@@ -442,7 +477,7 @@ class KernelImputer(
 
     def _store_scale(self, X: Array, observed: Array) -> None:
         xp = array_namespace(X)
-        scaling = ColumnScale.of(X, observed, None if is_auto(self.scale) else bool(self.scale))
+        scaling = ColumnScale.of(X, observed, None if is_auto(self.scale) else bool(self.scale), self._groups)
         # Histograms and counts stay what they are, from zero on.
         if self.method_ == ENERGY and named_kernel(self).lowest_input is not None:
             scaling = replace(scaling, center=xp.zeros_like(scaling.center))
@@ -451,13 +486,15 @@ class KernelImputer(
         bounds = xp.min(known(np.inf), axis=0), xp.max(known(-np.inf), axis=0)
         given = (self.min_value, self.max_value)
         found = [
-            bound if value is None else self._valid_bound(value, X) for value, bound in zip(given, bounds, strict=True)
+            bound if value is None else self._valid_bound(value, X, bound)
+            for value, bound in zip(given, bounds, strict=True)
         ]
         if bool(xp.any(found[0] > found[1])):
             raise ValueError("KernelImputer needs min_value ≤ max_value in every column.")
         self.lower_, self.upper_ = (to_numpy(bound) for bound in found)
 
-    def _valid_bound(self, value: Any, X: Array) -> Array:
+    def _valid_bound(self, value: Any, X: Array, found: Array) -> Array:
+        """Given bounds of columns of numbers, and those that were found of indicators."""
         d = self._is_valid.size
         bound = np.asarray(to_numpy(value) if hasattr(value, "shape") else value, dtype=float)
         if bound.shape not in ((), (1,), (d,)) or np.isnan(bound).any():
@@ -468,7 +505,8 @@ class KernelImputer(
         # Numbers beyond the precision of X are its largest: no bounds at all are infinite.
         most = float(array_namespace(X).finfo(X.dtype).max)
         bound = np.where(np.isfinite(bound), np.clip(bound, -most, most), bound)
-        return from_numpy(np.broadcast_to(bound, (d,))[self._is_valid], X)
+        numbers = np.broadcast_to(bound, (d,))[self._is_valid][self._numeric]
+        return array_namespace(X).concat([from_numpy(numbers, X, dtype=X.dtype), found[numbers.size :]])
 
     def _training_rows(self, X: Rows, rng: np.random.Generator) -> Array:
         """All rows, or as many as a fit looks at, in memory."""

@@ -1,6 +1,7 @@
 """Kernel imputation whose width and noise are chosen by hiding known entries."""
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any
@@ -70,7 +71,7 @@ class KernelImputerCV(ReportsProgress, TransformerMixin, FiniteResults, Saved, B
         where all rows are complete.
     kernel, degree, coef0, kernel_params, scale, landmarks, min_value, max_value, sample_posterior
         As in `KernelImputer`.
-    missing_values, add_indicator, keep_empty_features, tol, max_iter, max_memory, n_jobs, verbose
+    categorical_features, missing_values, add_indicator, keep_empty_features, tol, max_iter, max_memory, n_jobs, verbose
         As in `KernelImputer`.
     random_state : int, RandomState, Generator or None, default=0
         Seed of folds and of what is hidden, and of `KernelImputer`.
@@ -136,6 +137,7 @@ class KernelImputerCV(ReportsProgress, TransformerMixin, FiniteResults, Saved, B
         landmarks: Any = "auto",
         min_value: float | Array | None = None,
         max_value: float | Array | None = None,
+        categorical_features: Any = "from_dtype",
         sample_posterior: bool = False,
         missing_values: Any = np.nan,
         add_indicator: bool = False,
@@ -160,6 +162,7 @@ class KernelImputerCV(ReportsProgress, TransformerMixin, FiniteResults, Saved, B
         self.landmarks = landmarks
         self.min_value = min_value
         self.max_value = max_value
+        self.categorical_features = categorical_features
         self.sample_posterior = sample_posterior
         self.missing_values = missing_values
         self.add_indicator = add_indicator
@@ -199,7 +202,13 @@ class KernelImputerCV(ReportsProgress, TransformerMixin, FiniteResults, Saved, B
         with limited_memory(self.max_memory, first.center_):
             rows, observed = self._search_rows(first, X, rng)
             hidden = HiddenRows.draw(
-                rows, observed, n_entries=MOST_ENTRIES, n_folds=self.cv, fraction=self.hidden, rng=rng
+                rows,
+                observed,
+                n_entries=MOST_ENTRIES,
+                n_folds=self.cv,
+                fraction=self.hidden,
+                rng=rng,
+                indicators=first._indicators(),
             )
             self._require_enough(rows, hidden)
             if not observed.all():
@@ -207,7 +216,7 @@ class KernelImputerCV(ReportsProgress, TransformerMixin, FiniteResults, Saved, B
             gammas = [] if self.method == CONDITIONAL else self._gammas(first)
             self._search(first, hidden, gammas, noises, rng)
         whole = {} if "method" in self.best_params_ else {"n_components": None, "method": ENERGY}
-        self.best_estimator_ = self._model(**whole, **self.best_params_)
+        self.best_estimator_ = self._with_output(self._model(**whole, **self.best_params_))
         return self.best_estimator_.fit_transform(X)
 
     @reports_progress
@@ -219,7 +228,12 @@ class KernelImputerCV(ReportsProgress, TransformerMixin, FiniteResults, Saved, B
     def transform(self, X: Rows) -> Array:
         """As `KernelImputer.transform`, with the best parameters."""
         check_is_fitted(self)
-        return self.best_estimator_.transform(X)
+        return self._with_output(copy(self.best_estimator_)).transform(X)
+
+    def category_probabilities(self, X: Rows) -> list[Array]:
+        """As `KernelImputer.category_probabilities`, with the best parameters."""
+        check_is_fitted(self)
+        return self.best_estimator_.category_probabilities(X)
 
     def sample(self, X: Rows, n_draws: int = 5) -> Array:
         """As `KernelImputer.sample`, with the best parameters."""
@@ -299,7 +313,7 @@ class KernelImputerCV(ReportsProgress, TransformerMixin, FiniteResults, Saved, B
 
     def _search_rows(self, first: KernelImputer, X: Rows, rng: np.random.Generator) -> tuple[Array, np.ndarray]:
         """Scaled rows with their missing entries filled, and which entries are known."""
-        X = check_incomplete(first, X, reset=False, like=first.center_)
+        X = check_incomplete(first, first._in_numbers(X), reset=False, like=first.center_)
         if X.shape[0] > MOST_SEARCH_ROWS:
             X = take_rows(X, np.sort(rng.choice(X.shape[0], MOST_SEARCH_ROWS, replace=False)))
         if is_lazy(X):
@@ -307,7 +321,7 @@ class KernelImputerCV(ReportsProgress, TransformerMixin, FiniteResults, Saved, B
         observed = known_entries(X, self.missing_values)
         some = np.flatnonzero(to_numpy(array_namespace(X).any(observed, axis=1)))
         X, observed = take_rows(X, some), take_rows(observed, some)
-        X, observed = first._valid(X), first._valid(observed)
+        X, observed = first._coded(first._valid(X), first._valid(observed))
         xp = array_namespace(X)
         return first._scaling().apply(xp.where(observed, X, xp.zeros_like(X))), to_numpy(observed)
 
@@ -362,6 +376,10 @@ class KernelImputerCV(ReportsProgress, TransformerMixin, FiniteResults, Saved, B
     def _model(self, **chosen: Any) -> KernelImputer:
         shared = {name: value for name, value in self.get_params(deep=False).items() if name not in SEARCHED}
         return KernelImputer(**{**shared, **chosen})
+
+    def _with_output(self, model: KernelImputer) -> KernelImputer:
+        """The model with what `set_output` was told here: it knows the types of columns in data frames."""
+        return model.set_output(**getattr(self, "_sklearn_output_config", {}))
 
     def _take_columns(self, model: KernelImputer) -> None:
         for name in ("n_features_in_", "feature_names_in_"):

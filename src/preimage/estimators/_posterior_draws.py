@@ -32,8 +32,9 @@ class PosteriorDraws:
         far apart, such as the other coordinate of a circle, draws are from around one of them, 50 % intervals contain
         50 %, and 90 % intervals fewer than they should.
 
-        Draws are cut off at the bounds. Rows should not be those that the model was fitted to, unless they were
-        complete then; draws of incomplete training rows are what `fit_transform` returns.
+        Categories are drawn with the probabilities of `category_probabilities`; around conditional means those of one
+        neighbour are drawn together. Numbers are cut off at the bounds. Rows should not be those that the model was
+        fitted to, unless they were complete then; draws of incomplete training rows are what `fit_transform` returns.
 
         Parameters
         ----------
@@ -65,10 +66,10 @@ class PosteriorDraws:
             raise ValueError(f"KernelImputer.sample needs n_draws to be an integer of at least 1; got {n_draws!r}.")
         if is_lazy(X):
             raise TypeError("KernelImputer.sample takes rows in memory; pass parts of them.")
-        X = check_incomplete(self, X, reset=False, like=self.center_)
-        observed = known_entries(X, self.missing_values)
+        rows = check_incomplete(self, self._in_numbers(X), reset=False, like=self.center_)
+        valid, observed = self._valid(rows), self._valid(known_entries(rows, self.missing_values))
         with limited_memory(self.max_memory, self.center_):
-            return self._drawn(self._valid(X), self._valid(observed), int(n_draws))
+            return self._in_words(self._drawn(valid, observed, int(n_draws)), X)
 
     def _drawn(self: Any, X: Array, observed: Array, n_draws: int) -> Array:
         """Draws of rows with valid columns, shape (n_draws, q, number of valid columns)."""
@@ -79,7 +80,7 @@ class PosteriorDraws:
             X, observed = take_rows(X, open_rows), take_rows(observed, open_rows)
             drawn = self._drawn_scaled(X, observed, n_draws)
             found = [
-                with_rows(rows, open_rows, xp.where(observed, X, self._unscaled(drawn[number, :, :])))
+                with_rows(rows, open_rows, self._decoded(self._unscaled(drawn[number, :, :]), X, observed))
                 for number, rows in enumerate(found)
             ]
         return xp.stack(found)
@@ -87,11 +88,23 @@ class PosteriorDraws:
     def _drawn_scaled(self: Any, X: Array, observed: Array, n_draws: int) -> Array:
         """Scaled draws of incomplete rows."""
         if self.method_ == CONDITIONAL:
-            known = array_namespace(X).where(observed, X, array_namespace(X).zeros_like(X))
-            return self._conditional_draws(self._scaling().apply(known), observed, n_draws)
-        modes = self._scaling().apply(self._filled(X, observed))
+            xp, (coded, known) = array_namespace(X), self._coded(X, observed)
+            coded = xp.where(known, coded, xp.zeros_like(coded))
+            return self._conditional_draws(self._scaling().apply(coded), known, n_draws)
+        modes, known = self._scaling().apply(self._filled_codes(X, observed)), self._coded(X, observed)[1]
         rng = rng_of_rows(self.draw_seed_, modes)
-        return draws(self._energy(), observed, modes, self.temperature_, n_draws=n_draws, rng=rng, box=self._box(modes))
+        box = self._box(modes)
+        found = draws(self._energy(), known, modes, self.temperature_, n_draws=n_draws, rng=rng, box=box)
+        return self._with_categories(found, modes, rng)
+
+    def _with_categories(self: Any, drawn: Array, modes: Array, rng: np.random.Generator) -> Array:
+        """Draws of scaled rows in which categories are drawn with the probabilities that the modes say."""
+        indicators = self._indicators()
+        if indicators is None:
+            return drawn
+        chances = [to_numpy(each) for each in indicators.probabilities(modes)]
+        chances = [np.broadcast_to(each, (*drawn.shape[:-1], each.shape[-1])) for each in chances]
+        return indicators.with_drawn(drawn, chances, rng.random((len(chances), *drawn.shape[:-1])))
 
     def _fit_posterior(self: Any, fit: SubspaceFit, rows: Array, observed: Array, rng: np.random.Generator) -> Array:
         """Store the temperature and a seed; training rows (scaled, filled) with missing entries drawn if wanted."""
@@ -102,4 +115,5 @@ class PosteriorDraws:
         box = self._box(rows)
         self.temperature_ = fit_temperature(fit, rows, observed, self.start_scale_, rng=rng, box=box)
         self.draw_seed_ = int(rng.integers(2**32))
-        return cross_draws(fit, rows, observed, self.start_scale_, self.temperature_, rng=rng, box=box)
+        found = cross_draws(fit, rows, observed, self.start_scale_, self.temperature_, rng=rng, box=box)
+        return self._with_categories(found, rows, rng)

@@ -270,3 +270,42 @@ def test_columns_without_values_are_pointed_out(made, tmp_path):
 
 def test_quiet_prints_nothing(made, tmp_path):
     assert run(made / "gaps.csv", tmp_path / "o.csv", "--quiet", "--model", made / "model.safetensors").output == ""
+
+
+class TestCategories:
+    KIND = np.array([4, 1, 9])[np.digitize(ANGLE, [0.8, 1.9])]
+
+    def table(self, path):
+        frame = GAPS.assign(kind=pd.array(self.KIND, dtype="Int64"))
+        frame.loc[3::7, "kind"] = None
+        return save(frame, path)
+
+    @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+    def test_gaps_get_one_of_the_codes(self, tmp_path, suffix):
+        before, out, model = self.table(tmp_path / f"in{suffix}"), tmp_path / f"out{suffix}", tmp_path / "m.safetensors"
+        said = done(before, out, "--categorical", "kind", "--save-model", model)
+        found = pd.read_csv(out) if suffix == ".csv" else pd.read_parquet(out)
+        assert pd.api.types.is_integer_dtype(found["kind"]) and set(found["kind"]) == {1, 4, 9}
+        assert np.mean(found["kind"] == self.KIND) > 0.95
+        assert "of them wrong (of the most frequent category:" in said
+        column = report(out)["filled_columns"][-1]
+        assert column["name"] == "kind" and column["categorical"] and column["expected_error"] < 0.4
+        assert column["expected_error"] < column["error_of_mean"]
+        again = tmp_path / f"again{suffix}"
+        done(before, again, "--model", model)
+        assert (pd.read_csv(again) if suffix == ".csv" else pd.read_parquet(again)).equals(found)
+        assert load(model).is_categorical_.tolist() == [False] * 4 + [True]
+
+    def test_categories_that_the_model_has_not_seen_stay(self, tmp_path):
+        model = tmp_path / "m.safetensors"
+        done(self.table(tmp_path / "in.csv"), tmp_path / "out.csv", "--categorical", "kind", "--save-model", model)
+        other = pd.read_csv(tmp_path / "in.csv").assign(kind=77)
+        done(save(other, tmp_path / "other.csv"), tmp_path / "filled.csv", "--model", model)
+        assert set(pd.read_csv(tmp_path / "filled.csv")["kind"]) == {77}
+
+    @pytest.mark.parametrize(
+        ("column", "message"), [("city", "holds words"), ("id", "not among those"), ("x", "no column 'x'")]
+    )
+    def test_columns_without_codes_are_refused(self, tmp_path, column, message):
+        result = run(self.table(tmp_path / "in.csv"), tmp_path / "out.csv", "--categorical", column)
+        assert result.exit_code != 0 and message in " ".join(result.output.split())

@@ -22,13 +22,14 @@ from preimage.cli.tables._sources import SOURCE_FORMATS, open_source, options_li
 from preimage.cli.tables._table_options import DEFAULTS, TableOptions
 
 # Options that say how a model is fitted: with --model they have nothing to say.
-OF_THE_FIT = ("components", "gamma", "fit_to")
+OF_THE_FIT = ("components", "gamma", "fit_to", "categorical")
 # Columns of which the errors are printed; all of them are in the summary.
 SHOWN = 12
 
 EXAMPLES = (
     "preimage impute gaps.csv complete.csv",
     "preimage impute gaps.csv complete.csv --round --save-model imputer.safetensors",
+    "preimage impute gaps.csv complete.csv --categorical species,site",
     "preimage impute more_gaps.csv complete.csv --model imputer.safetensors",
     "preimage impute gaps.csv complete.csv --fit table.csv --columns a,b,c",
 )
@@ -46,6 +47,14 @@ def impute_command(
     round_whole: Annotated[
         bool, typer.Option("--round", help="Fill in whole numbers where all values of a column are whole.")
     ] = False,
+    categorical: Annotated[
+        Any,
+        typer.Option(
+            parser=lambda text: list(_options.names(text)),
+            metavar="A,B,...",
+            help="Columns of numbers that stand for categories: gaps get one of them.",
+        ),
+    ] = None,
     fit_to: Annotated[Path | None, typer.Option("--fit", metavar="FILE", help="Training data, if not INPUT.")] = None,
     model: Annotated[
         Path | None,
@@ -65,7 +74,7 @@ def impute_command(
     force: _options.Force = False,
     table: TableOptions = DEFAULTS,
 ) -> None:
-    """Fill in the gaps of a table by kernel PCA: near the rows that are like theirs. Values that are there stay.
+    """Fill in the gaps of a table: as in the rows that are like theirs. Values that are there stay.
 
     Values are hidden and filled in to say how far off filled ones are, by column. An interrupted run leaves
     OUTPUT.part; the same command continues it.
@@ -96,7 +105,7 @@ def impute_command(
                 aside.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
             _print_report(report, quiet)
 
-        wish = Filling(gamma, components, round_whole, seed)
+        wish = Filling(gamma, components, round_whole, seed, categorical or [])
         impute_file(source, train, output, kind, wish, chunk_rows, resume, ready, save_model, conclude, say)
         say("Wrote " + ", ".join(str(path) for path in written) + ".")
 
@@ -112,7 +121,7 @@ def _print_report(report: dict[str, Any], quiet: bool) -> None:
         f"{len(filled)} of {report['columns']} columns and {report['rows_with_gaps']:,} of {n_rows:,} rows, in "
         f"{report['seconds']:.1f} s."
     )
-    say("Expected errors (root mean squares, from values that were hidden):")
+    say("Expected errors (root mean squares, or fractions of categories that are wrong, from values that were hidden):")
     width = max(len(column["name"]) for column in filled[:SHOWN])
     for column in filled[:SHOWN]:
         say(f"  {column['name']:{width}s}  {_error(column)}")
@@ -130,4 +139,7 @@ def _error(column: dict[str, Any]) -> str:
     text = f"{column['gaps']:,} filled"
     if column["expected_error"] is None:
         return f"{text}; too few values to hide some"
-    return f"{text}, expected error {column['expected_error']:.3g} (of the mean: {column['error_of_mean']:.3g})"
+    expected, of_mean = column["expected_error"], column["error_of_mean"]
+    if column["categorical"]:
+        return f"{text}, {expected:.0%} of them wrong (of the most frequent category: {of_mean:.0%})"
+    return f"{text}, expected error {expected:.3g} (of the mean: {of_mean:.3g})"

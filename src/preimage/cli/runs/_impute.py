@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 from copy import copy
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, fields, replace
+from functools import partial as with_first
 from numbers import Real
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from preimage.cli._options import AUTO
 from preimage.cli.runs._file_model import SAMPLE_BYTES, Survey, load_model, survey
 from preimage.cli.runs._gaps import Errors, Fill, judged
 from preimage.cli.runs._partial import Making, PartialOutput, partial_output, said_about, write_rows
-from preimage.cli.runs._preparation import fitted_imputer, with_gaps_filled
+from preimage.cli.runs._preparation import codes_of, fitted_imputer, with_gaps_filled
 from preimage.cli.tables._frames import Frame
 from preimage.cli.tables._identity import identity_of
 from preimage.cli.tables._sources import Source
@@ -48,17 +49,34 @@ class Filling:
     rounded : bool
         Whether gaps in columns of whole numbers get whole numbers.
     seed : int
+    categorical : list of str
+        Columns of numbers that stand for categories.
     """
 
     gamma: Any = AUTO
     components: Any = AUTO
     rounded: bool = False
     seed: int = 0
+    categorical: list[str] = field(default_factory=list)
 
-    def fitted(self, X: Array) -> KernelImputer:
+    def fitted(self, X: Array, source: Source) -> KernelImputer:
         """A model of X; where nothing is said, with the width and the noise that restore hidden values of X best."""
         said = {"gamma": self.gamma, "n_components": self.components}
-        return fitted_imputer(X, self.seed, {name: value for name, value in said.items() if value != AUTO})
+        said = {name: value for name, value in said.items() if value != AUTO}
+        return fitted_imputer(X, self.seed, said, tuple(self._column(name, source) for name in self.categorical))
+
+    def _column(self, name: str, source: Source) -> int:
+        """The number of a column of categories among those with values."""
+        layout = source.layout
+        place = layout.find(name)
+        if place in layout.text:
+            raise DataError(
+                f"{source.path}: column {name!r} holds words, and --categorical takes numbers. Replace each word by a "
+                "number, or fill the table in Python: KernelImputer takes words in data frames."
+            )
+        if place not in layout.taken:
+            raise DataError(f"{source.path}: column {name!r} of --categorical is not among those with values.")
+        return layout.taken.index(place)
 
 
 @dataclass(frozen=True)
@@ -126,7 +144,7 @@ class Filler:
     @property
     def state(self) -> dict[str, Any]:
         """For files."""
-        errors = {name: getattr(self.errors, name) for name in ("hidden", "filled", "mean", "relative")}
+        errors = {each.name: getattr(self.errors, each.name) for each in fields(self.errors)}
         return {
             "imputer": self.imputer,
             "whole": self.whole,
@@ -212,7 +230,7 @@ def impute_file(
 
         write_rows(source, partial, rows, step, "Filling in gaps", tell, with_missing=True)
         gaps = [column for column, count in enumerate(partial.totals["gaps"]) if count]
-        partial.finish(kind, Frame.of_filled(source, gaps, wish.rounded))
+        partial.finish(kind, Frame.of_filled(source, gaps, wish.rounded, tuple(codes_of(filler.imputer))))
         if save_model is not None:
             if filler.imputer is None:
                 raise DataError(f"{source.path} has no gaps, so that there is no model to save.")
@@ -256,24 +274,25 @@ def _fitted(train: Source, of_train: Survey, of_source: Survey, wish: Filling) -
     gaps = np.isnan(of_source.sample)
 
     with stage("Learning from rows"):
-        imputer = wish.fitted(X)
+        imputer = wish.fitted(X, train)
 
     def fit(rows: Array) -> Fill:
         """With the same parameters: one width and one noise are chosen by thousands of values, those hidden among them.
 
         Searching for them again without these would take ten times as long for errors that hardly differ.
         """
-        return clone(imputer).fit(rows).transform
+        return with_first(with_gaps_filled, clone(imputer).fit(rows))
 
     with stage("Hiding values and filling them in"):
-        errors = judged(fit, _some(X, JUDGED_ROWS), gaps, np.random.default_rng([wish.seed, 1]))
+        errors = judged(fit, _some(X, JUDGED_ROWS), gaps, np.random.default_rng([wish.seed, 1]), codes_of(imputer))
     return Filler(imputer, _whole(X), errors, len(X))
 
 
 def _judged_model(imputer: Any, of_source: Survey, seed: int) -> Filler:
     """A model that was fitted before: judged on the table to fill in, which it has not seen."""
     sample = _some(of_source.sample, JUDGED_ROWS)
-    errors = judged(lambda rows: imputer.transform, sample, np.isnan(sample), np.random.default_rng([seed, 1]))
+    fill, gaps = with_first(with_gaps_filled, imputer), np.isnan(sample)
+    errors = judged(lambda rows: fill, sample, gaps, np.random.default_rng([seed, 1]), codes_of(imputer))
     return Filler(imputer, _whole(of_source.sample), errors, 0)
 
 
@@ -289,7 +308,7 @@ def _with_names(imputer: KernelImputer, names: list[str] | None) -> KernelImpute
 def _check_training(train: Source, found: Survey) -> None:
     """Refuse a table that nothing can be learned from."""
     if found.n_rows < 2:
-        raise DataError(f"{train.path} has one row. Kernel PCA learns from many: add rows, or give others: --fit FILE.")
+        raise DataError(f"{train.path} has one row. Imputers learn from many: add rows, or give others: --fit FILE.")
     empty = np.flatnonzero(np.isnan(found.sample).all(axis=0))
     if len(empty):
         name = train.labels[empty[0]]
@@ -324,6 +343,7 @@ def _summary(source: Source, filler: Filler, partial: PartialOutput) -> dict[str
             "expected_error": number(errors.filled[column]),
             "error_of_mean": number(errors.mean[column]),
             "hidden": int(errors.hidden[column]),
+            "categorical": bool(errors.is_code[column]),
         }
         for column, count in enumerate(totals["gaps"])
         if count

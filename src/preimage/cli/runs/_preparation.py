@@ -81,7 +81,7 @@ class Wishes:
 WAYS = {
     "mean": "with the mean of their column",
     "median": "with the median of their column",
-    "kernel": "by kernel PCA, near rows that are like theirs",
+    "kernel": "as in rows that are like theirs",
 }
 
 # For rows that nothing is done to.
@@ -201,15 +201,39 @@ def with_gaps_filled(imputer: Any, rows: Array) -> Array:
     if not len(numbers):
         return rows
     filled = rows.copy()
-    filled[numbers] = np.where(gaps[numbers], np.asarray(imputer.transform(rows[numbers])), rows[numbers])
+    found = np.asarray(imputer.transform(_without_unseen(imputer, rows[numbers])))
+    filled[numbers] = np.where(gaps[numbers], found, rows[numbers])
     return filled
 
 
-def fitted_imputer(X: Array, seed: int, parameters: dict[str, Any]) -> KernelImputer:
-    """A model of rows, all columns of which have values; without parameters, those that restore hidden values best."""
+def codes_of(imputer: Any) -> dict[int, Array]:
+    """The categories of a fitted imputer, by their column."""
+    is_code = getattr(imputer, "is_categorical_", None)
+    return {} if is_code is None else dict(zip(np.flatnonzero(is_code).tolist(), imputer.categories_, strict=True))
+
+
+def _without_unseen(imputer: Any, rows: Array) -> Array:
+    """Rows without the categories that an imputer has not seen, of which it cannot say what they are like."""
+    codes = codes_of(imputer)
+    rows = rows.copy() if codes else rows
+    for column, known in codes.items():
+        rows[~np.isin(rows[:, column], known.astype(rows.dtype)), column] = np.nan
+    return rows
+
+
+def fitted_imputer(X: Array, seed: int, parameters: dict[str, Any], codes: tuple[int, ...] = ()) -> KernelImputer:
+    """A model of rows, all columns of which have values; without parameters, those that restore hidden values best.
+
+    Columns with the numbers in `codes` are categories.
+    """
+    shared: dict[str, Any] = {
+        "keep_empty_features": True,
+        "random_state": seed,
+        "categorical_features": list(codes) or None,
+    }
     if not parameters and len(X) >= FEWEST_ROWS_TO_CHOOSE:
-        return KernelImputerCV(keep_empty_features=True, random_state=seed).fit(X).best_estimator_
-    return KernelImputer(keep_empty_features=True, random_state=seed, **parameters).fit(X)
+        return KernelImputerCV(**shared).fit(X).best_estimator_
+    return KernelImputer(**shared, **parameters).fit(X)
 
 
 def constant_imputer(strategy: str, values: Array) -> SimpleImputer:

@@ -46,6 +46,8 @@ class Frame:
         are there stay as they are written, and all columns are copied. None replaces columns by those of the result.
     rounded : bool
         Whether numbers in the gaps of columns of whole numbers are whole.
+    codes : tuple of int
+        Columns of the result that are categories, whose gaps get values of the column.
     truths : dict of int to str
         For places of columns of truth values, the first of these, as it is written.
     """
@@ -57,6 +59,7 @@ class Frame:
     units: list[str] | None = None
     gaps: list[int] | None = None
     rounded: bool = False
+    codes: tuple[int, ...] = ()
     truths: dict[int, str] = field(default_factory=dict)
 
     @classmethod
@@ -75,7 +78,7 @@ class Frame:
         return cls(names, values, source, list(layout.untouched), units)
 
     @classmethod
-    def of_filled(cls, source: Source, gaps: list[int], rounded: bool = False) -> "Frame":
+    def of_filled(cls, source: Source, gaps: list[int], rounded: bool = False, codes: tuple[int, ...] = ()) -> "Frame":
         """All columns of a table as they are, but for gaps in those with values, where the result stands.
 
         Parameters
@@ -85,11 +88,14 @@ class Frame:
             Columns of the result that have gaps in the table.
         rounded : bool
             Whether numbers in the gaps of columns of whole numbers are whole.
+        codes : tuple of int
+            Columns of the result that are categories.
         """
         whole = cls.of_whole(source)
         places = [place for place in source.layout.taken if source.layout.kinds[place] is Kind.TRUTH]
         truths = {place: first_truth(source.columns([place])) for place in places}
-        return replace(whole, copied=list(range(len(whole.values))), gaps=gaps, rounded=rounded, truths=truths)
+        copied = list(range(len(whole.values)))
+        return replace(whole, copied=copied, gaps=gaps, rounded=rounded, codes=codes, truths=truths)
 
     @classmethod
     def next_to_kept(cls, source: Source, names: list[str]) -> "Frame":
@@ -117,7 +123,8 @@ class Frame:
         assert self.source is not None and self.gaps is not None
         kind, numbers = self.source.layout.kinds[place], self.source.numbers
         truth = self.truths.get(place, "true")
-        return Filled(there, matrix[:, column], kind, numbers, column in self.gaps, self.rounded, truth)
+        is_whole = self.rounded or column in self.codes
+        return Filled(there, matrix[:, column], kind, numbers, column in self.gaps, is_whole, truth)
 
     def _copied_rows(self) -> "_Rows":
         assert self.source is not None
