@@ -240,8 +240,8 @@ QUESTIONS = {
             (40, 150),
         ),
         "3",
-        "**3 in place of 1.** Costs that fall with the number of rows, or of five folds, are not better on the whole, "
-        "and the latter take 26 fits.",
+        "**3 in place of 1.** Larger costs, and those that fall with the number of rows, are level; costs of five folds "
+        "are worse on no set of the report by much, but take 26 fits, and are not better for values, see the next row.",
     ),
     "cost_regression": Question(
         "`LinearProgrammingRegressor(C=...)`",
