@@ -13,7 +13,7 @@ from preimage.estimators._training_rows import same_rows
 MOST_JUDGED = 500
 # The variance of the noise is what a model leaves of its own rows, divided by the fraction of their freedom that it
 # leaves them. Models with fewer components leave signal as well, and those with more nothing to divide by. With a
-# quarter of the rows this is 0.1 to 1.1 times the variance on the development sets of docs/results/defaults.md, where
+# quarter of the rows this is at most 1.2 times the variance on the development sets of docs/results/defaults.md, and
 # 0.8 of it made the error larger in no run (0.5 to 2 times the noise, a ninth to all of the rows as components).
 FRACTION_OF_ROWS, CAUTION = 1 / 4, 0.8
 # Freedom below which rows come back as they were, and tell nothing of their noise.
@@ -22,7 +22,9 @@ LEAST_FREEDOM = 0.02
 STEP = 0.1
 
 
-def automatic_folds(model: Any, n_components: int | None = None, cross_fit: Any = FOLDS) -> Any:
+def automatic_folds(
+    model: Any, n_components: int | None = None, cross_fit: Any = FOLDS, deviation: float | None = None
+) -> Any:
     r"""Folds, where models of the other folds have the smaller error by more than its standard error; else None.
 
     Stein's formula estimates the difference of the squared errors of two denoisers a and b of rows x with noise of
@@ -41,6 +43,8 @@ def automatic_folds(model: Any, n_components: int | None = None, cross_fit: Any 
         Leading components to project on; None is all.
     cross_fit : int or array of shape (n,)
         The folds, see `fold_of_rows`; returned where they are better.
+    deviation : float or None
+        Standard deviation σ of the noise, where it is known; None takes a variance that is rather too small.
     """
     count = model.n_components_ if n_components is None else n_components
     points = model.subspace_.frame.points
@@ -73,8 +77,11 @@ def automatic_folds(model: Any, n_components: int | None = None, cross_fit: Any 
         return removed, divergence - max(0.0, float(np.mean(divergence) - np.median(divergence)))
 
     removed, divergence = inside(n_components)
-    few = max(1, min(count, int(FRACTION_OF_ROWS * n)))
-    variance = CAUTION * _variance(*(inside(few) if few < count else (removed, divergence)))
+    if deviation is None:
+        few = max(1, min(count, int(FRACTION_OF_ROWS * n)))
+        variance = CAUTION * _variance(*(inside(few) if few < count else (removed, divergence)))
+    else:
+        variance = deviation**2
     removed_outside, divergence_outside = judged(seen_by_others, outside(there))
     gain = removed - removed_outside + 2 * variance * (divergence - divergence_outside)
     return cross_fit if np.mean(gain) > np.std(gain) / np.sqrt(len(gain)) else None

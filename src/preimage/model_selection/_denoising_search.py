@@ -558,8 +558,8 @@ class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, F
         if self.noise is not None or self.cross_fit is None:
             return
         training_error = self.cv_results_["training_error"]
-        # Without an estimate of σ (masked columns) the error on training rows is not estimated, and folds have to be
-        # better beyond doubt.
+        # Without an estimate of the error on training rows (masked columns, groups, or many components alone) folds
+        # have to be better beyond doubt.
         is_estimated = bool(np.isfinite(training_error).any())
         if is_estimated and np.nanmin(training_error) <= self.best_error_:
             self.training_params_ = self._params(int(np.nanargmin(training_error)))
@@ -567,8 +567,9 @@ class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, F
                 self.training_estimator_ = self._model(self.training_params_).fit(X)
             return
         folds = groups if groups is not None else FOLDS if self.cross_fit == "auto" else int(self.cross_fit)
-        is_open = self.cross_fit == "auto" and not is_estimated
-        self.cross_fit_ = automatic_folds(self.best_estimator_, cross_fit=folds) if is_open else folds
+        if self.cross_fit == "auto" and not is_estimated:
+            folds = automatic_folds(self.best_estimator_, cross_fit=folds, deviation=self.noise_)
+        self.cross_fit_ = folds
 
     def _params(self, index: int) -> dict[str, Any]:
         gamma, count, penalty = (self.cv_results_[name][index] for name in ("gamma", "n_components", "penalty"))
