@@ -392,8 +392,8 @@ QUESTIONS = {
         "sure",
         '**"sure" in place of "masked" from 64 columns on**: σ can be seen there, and hidden columns misjudge clipped '
         "values: on sets of that width 0.72 → 0.61 in development and 0.61 → 0.58 in the report. Where nothing is "
-        'clipped, and on flower, "masked" is better. With fewer columns it stays "masked", which is better on all three '
-        'sets. The column "masked" has folds by the guard of `cross_fit="auto"`, see the first row.',
+        'clipped, and on flower, "masked" is better. With fewer columns it stays "masked", better on all three sets. '
+        'Folds of "masked" are chosen as by `cross_fit="auto"`, see the first row.',
         2,
     ),
     "few_pictures": Question(
