@@ -207,8 +207,8 @@ class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, F
         Folds in which noisy rows of the training set are denoised. "auto" with "sure" is what has the smaller estimated
         error: five folds, for which the parameters were chosen, or none and `training_params_`. "auto" with "masked",
         which has no such estimate, or with groups is that of `KernelPCA.denoise`: folds where they are better beyond
-        doubt. None uses the best model for all rows. With clean data (`noise`) there are no folds:
-        the model has no noise in it.
+        doubt. None uses the best model for all rows. With clean data (`noise`) there are no folds: the model has no
+        noise in it.
     n_jobs : int or None, default=None
         Candidates are fitted and judged on so many threads; None or −1 is all cores. The result does not depend on it.
     verbose : bool, default=False
