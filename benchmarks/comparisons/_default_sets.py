@@ -6,12 +6,16 @@ from pathlib import Path
 import numpy as np
 from sklearn.datasets import (
     load_breast_cancer,
+    load_diabetes,
     load_digits,
     load_iris,
     load_sample_image,
     load_wine,
     make_blobs,
     make_circles,
+    make_friedman1,
+    make_friedman2,
+    make_friedman3,
     make_moons,
     make_swiss_roll,
 )
@@ -170,6 +174,45 @@ WINE, IRIS, CANCER = halves(load_wine), halves(load_iris), halves(load_breast_ca
 DIGITS = halves(load_digits, scale=False, n=1400)
 MOONS, CIRCLES = drawn(make_moons, noise=0.1), drawn(make_circles, noise=0.08, factor=0.5)
 BLOBS = drawn(make_blobs, n_features=6, centers=4, cluster_std=1.5)
+
+
+# Rows with values.
+
+
+def values_of(load):
+    """Shuffled rows of a set, at most 200, and others; columns and values standardised by the first."""
+
+    def draw(seed):
+        X, y = load(seed)
+        order = np.random.default_rng(seed).permutation(len(X))
+        first = min(200, 2 * len(order) // 3)
+        X = StandardScaler().fit(X[order[:first]]).transform(X[order])
+        y = StandardScaler().fit(y[order[:first], None]).transform(y[order, None])[:, 0]
+        return X[:first], y[:first], X[first:][:MOST_JUDGED], y[first:][:MOST_JUDGED]
+
+    return draw
+
+
+def sinc(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-5, 5, (1500, 1))
+    return X, np.sinc(X[:, 0]) + 0.1 * rng.normal(size=len(X))
+
+
+def heavy_errors(seed):
+    """A curved function of four columns, with errors of heavy tails."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(1500, 4))
+    return X, np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.5 * rng.standard_t(3, size=len(X))
+
+
+SINC, HEAVY_ERRORS = values_of(sinc), values_of(heavy_errors)
+DIABETES = values_of(lambda seed: load_diabetes(return_X_y=True))
+PETAL_WIDTHS = values_of(lambda seed: (load_iris().data[:, :3], load_iris().data[:, 3]))
+ALCOHOL = values_of(lambda seed: (load_wine().data[:, 1:], load_wine().data[:, 0]))
+FRIEDMAN_1 = values_of(lambda seed: make_friedman1(1500, noise=1.0, random_state=seed))
+FRIEDMAN_2 = values_of(lambda seed: make_friedman2(1500, noise=100.0, random_state=seed))
+FRIEDMAN_3 = values_of(lambda seed: make_friedman3(1500, noise=0.1, random_state=seed))
 
 
 # Pictures with noise, clipped to 0 … 255 and rounded.

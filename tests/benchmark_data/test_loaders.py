@@ -6,7 +6,7 @@ from urllib.error import URLError
 import data as datasets
 import numpy as np
 import pytest
-from data import _files, _ida
+from data import _files, _gene_expression, _ida
 from local_sets import LOADERS, assert_arrays, each_set, local_arrays
 from sklearn.utils import Bunch
 
@@ -28,6 +28,22 @@ def test_ida_splits_have_one_size_and_signs_for_labels(name):
         pytest.skip(f"needs ida_{name}.npz in the folder that PREIMAGE_DATA names")
     assert len(set(arrays["is_train"].sum(axis=1))) == 1
     assert set(arrays["y"]) == {-1, 1}
+
+
+@pytest.mark.parametrize("name", datasets.GENE_EXPRESSION_NAMES)
+def test_gene_expression_has_a_few_samples_of_two_classes_and_many_columns(name):
+    arrays = local_arrays(_gene_expression.GENE_EXPRESSION[name])
+    if arrays is None:
+        pytest.skip(f"needs {name} in the folder that PREIMAGE_DATA names")
+    n, d = arrays["X"].shape
+    assert n < 200 < 1000 < d and arrays["y"].shape == (n,)
+    assert len(np.unique(arrays["y"])) == 2 and np.isfinite(arrays["X"]).all()
+
+
+def test_names_of_gene_expression_are_those_that_load():
+    assert set(datasets.GENE_EXPRESSION_NAMES) == set(_gene_expression.GENE_EXPRESSION)
+    with pytest.raises(ValueError, match="known: " + ", ".join(datasets.GENE_EXPRESSION_NAMES)):
+        datasets.load_gene_expression("prostate")
 
 
 def test_the_variable_names_the_folder(no_files, monkeypatch, tmp_path):

@@ -77,7 +77,7 @@ def test_paths_will_do_and_scale_factors_are_undone(tmp_path):
     scaled = nibabel.load(tmp_path / "scan.nii")
     result = denoise_image(tmp_path / "scan.nii", str(tmp_path / "mask.nii.gz"), MODEL)
     X = scaled.get_fdata()[INSIDE].T
-    np.testing.assert_allclose(result.get_fdata()[INSIDE].T, MODEL.fit(X).denoise(X, cross_fit=5), rtol=1e-5)
+    np.testing.assert_allclose(result.get_fdata()[INSIDE].T, MODEL.fit(X).denoise(X, cross_fit="auto"), rtol=1e-5)
     nibabel.save(result, tmp_path / "out.nii")
     np.testing.assert_allclose(nibabel.load(tmp_path / "out.nii").get_fdata(), result.get_fdata())
 
@@ -96,12 +96,10 @@ def test_noise_goes_and_the_choice_may_be_left_open():
 def test_many_components_leave_scans_or_runs_out_of_their_own_basis():
     X = SCAN.get_fdata()[INSIDE].T
     model, runs = KernelPCA(4, gamma="median").fit(X), np.repeat([1, 2, 3], 10)
-    automatic = denoise_image(SCAN, MASK, MODEL)  # four components of thirty scans
-    np.testing.assert_allclose(automatic.get_fdata()[INSIDE].T, model.denoise(X, cross_fit=5), rtol=1e-5)
-    few = denoise_image(SCAN, MASK, KernelPCA(2, gamma="median"))
-    expected = KernelPCA(2, gamma="median").fit(X).denoise(X)
-    np.testing.assert_allclose(few.get_fdata()[INSIDE].T, expected, rtol=1e-5)
-    by_runs = denoise_image(SCAN, MASK, MODEL, runs=runs).get_fdata()[INSIDE].T
+    for cross_fit in ("auto", 5, None):
+        found = denoise_image(SCAN, MASK, MODEL, cross_fit=cross_fit).get_fdata()[INSIDE].T
+        np.testing.assert_allclose(found, model.denoise(X, cross_fit=cross_fit), rtol=1e-5)
+    by_runs = denoise_image(SCAN, MASK, MODEL, runs=runs, cross_fit=3).get_fdata()[INSIDE].T
     means = np.repeat([X[runs == run].mean(axis=0) for run in (1, 2, 3)], 10, axis=0)
     centred = clone(MODEL).fit(X - means)
     np.testing.assert_allclose(by_runs, centred.denoise(X - means, cross_fit=runs) + means, rtol=1e-5)
@@ -109,6 +107,17 @@ def test_many_components_leave_scans_or_runs_out_of_their_own_basis():
     chosen = clone(search).fit(X - means, groups=runs)
     by_search = denoise_image(SCAN, MASK, search, runs=runs)
     np.testing.assert_allclose(by_search.get_fdata()[INSIDE].T, chosen.denoise(X - means) + means, rtol=1e-5)
+
+
+def test_runs_are_the_folds_that_are_judged():
+    X = RNG.normal(size=(30, INSIDE.sum()))  # pure noise, which all components keep and models of other runs do not
+    noise = np.zeros((5, 6, 4, 30))
+    noise[INSIDE] = X.T
+    runs = np.repeat([1, 2, 3], 10)
+    found = denoise_image(scan(noise, np.float64), MASK, KernelPCA(gamma="median"), runs=runs).get_fdata()[INSIDE].T
+    means = np.repeat([X[runs == run].mean(axis=0) for run in (1, 2, 3)], 10, axis=0)
+    expected = KernelPCA(gamma="median").fit(X - means).denoise(X - means, cross_fit=runs) + means
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
 
 
 def test_a_masker_has_its_own_way():

@@ -100,13 +100,20 @@ class RowModels:
         self.training_rows = TrainingRows(_plain(model.subspace_.frame.points))
         self.models = {NEW: model}
 
-    def solve(self, X: Array, n_components: int | None = None, repair: Repair | None = None) -> DenoisedRows:
+    def solve(
+        self,
+        X: Array,
+        n_components: int | None = None,
+        repair: Repair | None = None,
+        folds: np.ndarray | None = None,
+    ) -> DenoisedRows:
         """Denoised X, validated inputs of the model, with gross errors repaired before if asked for.
 
-        With a number of components, those of the leading ones that a model has.
+        With a number of components, those of the leading ones that a model has. `folds` are those of X where they are
+        known; None recognises rows.
         """
         denoise = lambda fold, rows: _denoised(self._model(fold), rows, n_components, repair)
-        return _by_fold(denoise, self._folds_of(X), X, DenoisedRows.join)
+        return _by_fold(denoise, self._folds_of(X) if folds is None else folds, X, DenoisedRows.join)
 
     def errors(self, X: Array, n_components: int | None = None) -> Array:
         """Squared distances of the images of X to the subspaces of their models, shape (q,); as in `solve`."""
@@ -208,7 +215,7 @@ def out_of_fold(model: Any, cross_fit: Any) -> RowModels:
     """`RowModels` with a model of all other folds for each, with the kernel and the parameters of `model`."""
     points = model.subspace_.frame.points
     folds = fold_of_rows(points, cross_fit, model.random_state)
-    return RowModels(model, folds, lambda fold: _fitted_to(model, np.flatnonzero(folds != fold)))
+    return RowModels(model, folds, lambda fold: fitted_to(model, points, np.flatnonzero(folds != fold)))
 
 
 def with_own_model(model: Any, other: Any) -> RowModels:
@@ -244,16 +251,29 @@ def _residuals(subspace: Subspace, X: Array) -> Array:
     return residuals if subspace.signature is not None else clamp_at_zero(residuals)
 
 
-def _fitted_to(model: Any, rows: np.ndarray) -> Any:
-    """A model like `model`, with its kernel, of some of its rows, given by their numbers."""
-    X, weights = take_rows(model.subspace_.frame.points, rows), model._relative_weights()
-    weights = np.ones(rows.size) if weights is None else to_numpy(weights)[rows, 0]
-    other = clone(model).set_params(kernel=model.kernel_, gamma=None, kernel_params=None)
+def denoised_inside(model: Any, X: Array, n_components: int | None) -> Array:
+    """X denoised by the one model, as if it had not seen it; of leading components, those that the model has."""
+    return _denoised(model, X, n_components, None).preimages.points
+
+
+def clone_with_kernel(model: Any) -> Any:
+    """An unfitted model like a fitted one, with the kernel that this has resolved in place of its parameters."""
+    return clone(model).set_params(kernel=model.kernel_, gamma=None, kernel_params=None)
+
+
+def fitted_to(model: Any, points: Array, rows: np.ndarray | None = None) -> Any:
+    """A model like `model`, with its kernel, of points in place of its own, or of some of these, given by numbers."""
+    weights = model._relative_weights()
+    weights = np.ones(points.shape[0]) if weights is None else to_numpy(weights)[:, 0]
+    if rows is not None:
+        points, weights = take_rows(points, rows), weights[rows]
+    other = clone_with_kernel(model)
     # A fraction of the variance stays one; a number cannot exceed what fewer rows have, which is no news to the user.
     if not isinstance(model.n_components, float):
-        other.set_params(n_components=max(1, min(model.n_components_, X.shape[0] - 1)))
+        other.set_params(n_components=max(1, min(model.n_components_, points.shape[0] - 1)))
+    is_weighted = not (weights == weights[0]).all()
     with ignored(RankWarning):
-        return other.fit(X) if (weights == weights[0]).all() else other.fit(X, sample_weight=weights / weights.mean())
+        return other.fit(points, sample_weight=weights / weights.mean()) if is_weighted else other.fit(points)
 
 
 def _plain(X: Array) -> Array:

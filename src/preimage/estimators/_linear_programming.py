@@ -96,8 +96,9 @@ class LinearProgrammingRegressor(ValuesOfMachine, RegressorMixin, LinearProgramm
         `SparseGreedyRegressor`.
     kernel, gamma, degree, coef0, kernel_params
         As in `KernelPCA`. Landmarks need a positive semidefinite kernel; the program does not.
-    C : float, default=1.0
-        Cost of an error of one, in units of a coefficient of one.
+    C : float, default=3.0
+        Cost of an error of one, in units of a coefficient of one. Few rows, or functions with much detail, want more,
+        and loud errors less: sets on which the default was measured are in docs/results/defaults.md.
     epsilon : float, default=0.1
         Errors up to ε cost nothing, as in scikit-learn's `SVR`.
     max_gap : float or None, default=None
@@ -168,7 +169,7 @@ class LinearProgrammingRegressor(ValuesOfMachine, RegressorMixin, LinearProgramm
         degree: float = 3,
         coef0: float = 1.0,
         kernel_params: dict | None = None,
-        C: float = 1.0,
+        C: float = 3.0,
         epsilon: float = 0.1,
         max_gap: float | None = None,
         fit_intercept: bool = True,
@@ -267,7 +268,7 @@ class LinearProgrammingClassifier(AnyDeviceClassifierMixin, ClassesOfMachine, Li
         degree: float = 3,
         coef0: float = 1.0,
         kernel_params: dict | None = None,
-        C: float = 1.0,
+        C: float = 3.0,
         max_gap: float | None = None,
         fit_intercept: bool = True,
         verbose: bool = False,

@@ -20,6 +20,7 @@ from preimage._validation import Interval, StrOptions, check_parameters, check_p
 from preimage._warnings import ignored
 from preimage.completion._losses import LOSSES
 from preimage.estimators import KernelPCA
+from preimage.estimators._automatic_folds import automatic_folds
 from preimage.estimators._cross_fit import FOLDS, needs_folds, with_own_model
 from preimage.estimators._finite_results import FiniteResults
 from preimage.estimators._kernel_input import check_queries
@@ -205,9 +206,9 @@ class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, F
     cross_fit : "auto", int or None, default="auto"
         Folds in which noisy rows of the training set are denoised. "auto" with "sure" is what has the smaller estimated
         error: five folds, for which the parameters were chosen, or none and `training_params_`. "auto" with "masked",
-        which has no such estimate, or with groups is five folds when there are more components than a twelfth of the
-        rows, and none otherwise. None uses the best model for all rows. With clean data (`noise`) there are no folds:
-        the model has no noise in it.
+        which has no such estimate, or with groups is that of `KernelPCA.denoise`: folds where they are better beyond
+        doubt. None uses the best model for all rows. With clean data (`noise`) there are no folds: the model has no
+        noise in it.
     n_jobs : int or None, default=None
         Candidates are fitted and judged on so many threads; None or −1 is all cores. The result does not depend on it.
     verbose : bool, default=False
@@ -557,17 +558,18 @@ class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, F
         if self.noise is not None or self.cross_fit is None:
             return
         training_error = self.cv_results_["training_error"]
-        # Without an estimate of σ (masked columns) the error on training rows is not estimated, and a rule decides on
-        # folds.
+        # Without an estimate of the error on training rows (masked columns, groups, or many components alone) folds
+        # have to be better beyond doubt.
         is_estimated = bool(np.isfinite(training_error).any())
         if is_estimated and np.nanmin(training_error) <= self.best_error_:
             self.training_params_ = self._params(int(np.nanargmin(training_error)))
             if self.training_params_ != self.best_params_:
                 self.training_estimator_ = self._model(self.training_params_).fit(X)
             return
-        if self.cross_fit != "auto" or is_estimated or needs_folds(self.best_estimator_.n_components_, X.shape[0]):
-            number = FOLDS if self.cross_fit == "auto" else int(self.cross_fit)
-            self.cross_fit_ = number if groups is None else groups
+        folds = groups if groups is not None else FOLDS if self.cross_fit == "auto" else int(self.cross_fit)
+        if self.cross_fit == "auto" and not is_estimated:
+            folds = automatic_folds(self.best_estimator_, cross_fit=folds, deviation=self.noise_)
+        self.cross_fit_ = folds
 
     def _params(self, index: int) -> dict[str, Any]:
         gamma, count, penalty = (self.cv_results_[name][index] for name in ("gamma", "n_components", "penalty"))

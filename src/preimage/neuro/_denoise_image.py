@@ -12,7 +12,8 @@ from preimage._memory import free_memory
 from preimage._typing import Array, Targets
 from preimage._warnings import warn_user
 from preimage.estimators import KernelPCA
-from preimage.estimators._cross_fit import FOLDS, needs_folds
+from preimage.estimators._automatic_folds import automatic_folds
+from preimage.estimators._cross_fit import FOLDS
 from preimage.model_selection import DenoisingSearch
 
 # Positions of voxels, in millimetres, that agree to these relative and absolute differences are the same: the
@@ -197,8 +198,8 @@ def denoise_image(
     """Denoise the scans of a 4D image by kernel PCA and pre-images.
 
     Voxels of the mask become columns, scans become rows, the estimator is fitted to them and denoises them, and the
-    rows become an image again. The scans are their own training set: where components are many for the number of scans,
-    each scan is denoised by a model that has not seen it.
+    rows become an image again. The scans are their own training set: where that is better beyond doubt, each scan is
+    denoised by a model that has not seen it.
 
     Parameters
     ----------
@@ -262,10 +263,12 @@ def _denoised(estimator: Any, rows: Array, runs: Targets, cross_fit: Any) -> Arr
     model = estimator.fit(rows)
     if not isinstance(model, KernelPCA):  # others know no folds
         return model.denoise(rows)
-    if cross_fit == "auto":
-        cross_fit = FOLDS if needs_folds(model.n_components_, len(rows)) else None
-    by_runs = cross_fit is not None and runs is not None and model.route_ == "exact"
-    return model.denoise(rows, cross_fit=runs if by_runs else cross_fit)
+    is_automatic = cross_fit == "auto"
+    if cross_fit is not None and runs is not None and model.route_ == "exact":
+        cross_fit = runs
+    elif is_automatic:
+        cross_fit = FOLDS
+    return model.denoise(rows, cross_fit=automatic_folds(model, cross_fit=cross_fit) if is_automatic else cross_fit)
 
 
 def _rows_and_back(img: Any, mask_img: Any, outside: str) -> tuple[Array, Callable[[Array], Any]]:

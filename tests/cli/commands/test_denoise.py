@@ -16,6 +16,7 @@ from preimage import KernelPCA
 from preimage.cli import _app
 from preimage.cli.commands import _denoise
 from preimage.estimators import _landmark_fit
+from preimage.estimators._automatic_folds import automatic_folds
 from preimage.kernels import resolve_gamma
 from preimage.model_selection import DenoisingSearch
 from preimage.solvers import FixedPoint
@@ -262,7 +263,7 @@ def test_training_rows_are_denoised_by_models_without_them(table, tmp_path):
     many = ["--components", "20", "--gamma", "median", "--penalty", "0", "--no-plot"]
     model = KernelPCA(20, gamma="median", preimage=FixedPoint()).fit(X)
     for name, option, folds in (
-        ("auto", [], 5),
+        ("auto", [], automatic_folds(model)),
         ("three", ["--cross-fit", "3"], 3),
         ("off", ["--cross-fit", "none"], None),
     ):
@@ -286,6 +287,7 @@ def test_few_components_and_clean_training_data_need_no_folds(table, tmp_path):
 def test_rows_of_another_file_are_recognised(table, tmp_path):
     np.save(tmp_path / "some.npy", np.vstack([X[:4], X[:2] + 0.01]))
     many = ["--components", "20", "--gamma", "median", "--penalty", "0", "--no-plot"]
+    many += ["--cross-fit", "5"]
     assert run(tmp_path / "some.npy", tmp_path / "clean.npy", "--fit", table, *many).exit_code == 0
     model = KernelPCA(20, gamma="median", preimage=FixedPoint()).fit(X)
     expected = np.vstack([model.denoise(X, cross_fit=5)[:4], model.denoise(X[:2] + 0.01)])

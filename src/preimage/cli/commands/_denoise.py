@@ -88,8 +88,8 @@ def denoise_command(
         typer.Option(
             parser=_options.cross_fit,
             metavar="auto|N|none",
-            help="Denoise training rows by models fitted without them, in N folds; auto: in 5 where components are "
-            "many for the number of rows.",
+            help="Denoise training rows by models fitted without them, in N folds; auto: in 5 where that is better "
+            "beyond doubt.",
         ),
     ] = AUTO,
     loss: Annotated[

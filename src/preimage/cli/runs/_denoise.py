@@ -20,7 +20,8 @@ from preimage.cli.tables._frames import Frame
 from preimage.cli.tables._pictures import PICTURES
 from preimage.cli.tables._sources import Source
 from preimage.estimators import KernelPCA
-from preimage.estimators._cross_fit import FOLDS, denoised_by_folds, needs_folds, out_of_fold, with_own_model
+from preimage.estimators._automatic_folds import automatic_folds
+from preimage.estimators._cross_fit import denoised_by_folds, out_of_fold, with_own_model
 from preimage.estimators._robust_denoise import RobustOptions, denoised
 from preimage.kernels import Gaussian, resolve_gamma
 from preimage.model_selection import DenoisingSearch
@@ -73,12 +74,15 @@ class Request:
     def is_open(self) -> bool:
         return AUTO in (self.components, self.gamma, self.penalty)
 
-    def folds(self, n_components: int, n_rows: int) -> int | None:
-        """In how many folds rows of the training data are denoised by models of others; None is no folds."""
+    def folds(self, model: KernelPCA | None = None) -> int | None:
+        """In how many folds rows of the training data are denoised by models of others; None is no folds.
+
+        Those that are chosen are judged by an exact model; on landmarks, without one, there are none.
+        """
         if self.noise is not None:  # the training data are clean, and so is the model
             return None
         if self.cross_fit == AUTO:
-            return FOLDS if needs_folds(n_components, n_rows) else None
+            return None if model is None else automatic_folds(model)
         return self.cross_fit
 
 
@@ -169,7 +173,7 @@ def fit(X: Array, request: Request) -> FittedModels:
     # A fraction of the variance, a penalty that the criterion cannot judge, or rows that the search did not see: it
     # fitted another model.
     model = choice.model(X, request.seed)
-    folds = request.folds(model.n_components_, len(X))
+    folds = request.folds(model)
     if search is None:
         return FittedModels(model, folds=folds)
     return FittedModels(model, None, folds, search.criterion_, search.clipped_)
@@ -323,11 +327,9 @@ def _begin(
 ) -> FileModel:
     """Fit the model, and make ready for the rows."""
     same = train.identity() == source.identity()
-    folds_for = request.folds if same else lambda n_components, n_rows: None
+    n_folds = request.folds() if same else None
     chosen = lambda sample: _chosen(sample, request, train.path)
-    n_rows, found = fit_file(
-        train, reading, chosen, partial, folds_for, tell, lambda X: _exactly(X, request, train.path)
-    )
+    n_rows, found = fit_file(train, reading, chosen, partial, n_folds, tell, lambda X: _exactly(X, request, train.path))
     n_rows = n_rows if train is source else count_rows(found.preparation.applied(source), reading.chunk_rows)
     shape = source.row_shape or (source.n_columns,)
     state = {

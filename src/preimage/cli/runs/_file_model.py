@@ -43,7 +43,6 @@ PREPARED = ((), (StandardScaler,), *((kind, *more) for kind in IMPUTERS for more
 # From a sample of rows to a model with all parameters given, not fitted.
 Choose: TypeAlias = Callable[[Array], KernelPCA]
 # From numbers of components and rows to a number of folds for cross-fitting, or None.
-FoldsFor: TypeAlias = Callable[[int, int], int | None]
 
 
 @dataclass(frozen=True)
@@ -101,7 +100,7 @@ def fit_file(
     reading: Reading,
     choose: Choose,
     partial: PartialOutput,
-    folds_for: FoldsFor = lambda n_components, n_rows: None,
+    n_folds: int | None = None,
     tell: Callable[[str], None] = lambda text: None,
     fit_rows: Callable[[Array], FileModel] | None = None,
 ) -> tuple[int, FileModel]:
@@ -115,8 +114,8 @@ def fit_file(
         From a sample of the rows to an unfitted `KernelPCA` with a resolved kernel.
     partial : PartialOutput
         Where to keep what is learned on the way.
-    folds_for : callable
-        From the number of components (or the largest possible one) and of rows to a number of folds; None for no folds.
+    n_folds : int or None
+        In which rows are denoised by models on landmarks; None for no folds.
     tell : callable
         Takes a message for the user.
     fit_rows : callable or None
@@ -139,7 +138,7 @@ def fit_file(
         else:
             model = choose(sample)
             model.set_params(landmarks=reading.selector(number))
-            found = _fit_landmarks(model, source, sample, n_rows, reading, partial, folds_for)
+            found = _fit_landmarks(model, source, sample, n_rows, reading, partial, n_folds)
     except (ValueError, TypeError) as error:
         raise DataError(one_line(error)) from error
     if source.names is not None:
@@ -234,12 +233,12 @@ def _fit_landmarks(
     n_rows: int,
     reading: Reading,
     partial: PartialOutput,
-    folds_for: FoldsFor,
+    wanted_folds: int | None,
 ) -> FileModel:
     kernel = landmark_inputs(model, sample).kernel
     landmarks = select_landmarks(model.landmarks, kernel, sample, np.random.default_rng(reading.seed))
     wanted = Wanted.of(model.n_components)
-    n_folds = folds_for(len(landmarks) if wanted.number is None else wanted.number, n_rows) or 1
+    n_folds = wanted_folds or 1
     # Moments of an interrupted run are continued if they were learned with the same kernel, landmarks and folds.
     moments = partial.learned()
     if moments is None or not _are_of(moments, kernel, landmarks.points, n_folds):
@@ -254,9 +253,7 @@ def _fit_landmarks(
     if moments.count != n_rows:
         raise DataError(f"{source.path} has changed while it was read. Run the command again.")
     model._store_landmarks(LandmarkModel.of(landmarks, moments.total, wanted), landmarks.points, n_rows)
-    # The number of components that the data determine may be smaller than the number on which folds were based.
-    needed = folds_for(model.n_components_, n_rows)
-    return FileModel(model, needed, {} if needed is None else moments.subspaces(wanted))
+    return FileModel(model, wanted_folds, {} if wanted_folds is None else moments.subspaces(wanted))
 
 
 def _are_of(moments: FoldMoments, kernel: Any, points: Array, n_folds: int) -> bool:
