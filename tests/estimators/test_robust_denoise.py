@@ -38,7 +38,7 @@ def mean_square(Z, truth=CLEAN):
 @pytest.mark.parametrize("loss", ["cauchy", "tukey"])
 def test_salt_and_pepper_is_removed_where_projections_smear_it(model, loss):
     X = salted()
-    assert mean_square(model.denoise(X, loss=loss)) < 0.85 * mean_square(model.denoise(X))
+    assert mean_square(model.denoise(X, loss=loss)) < 0.45 * mean_square(model.denoise(X))
 
 
 def test_occluded_blocks_are_repaired_with_neighbouring_pixels(model):
@@ -48,7 +48,7 @@ def test_occluded_blocks_are_repaired_with_neighbouring_pixels(model):
         top, left = rng.integers(0, 5, 2)
         image[top : top + 4, left : left + 4] = 1.0
     found = model.denoise(X, loss="tukey", connectivity=grid_to_graph(8, 8))
-    assert mean_square(found) < 0.9 * mean_square(model.denoise(X))
+    assert mean_square(found) < 0.7 * mean_square(model.denoise(X))
 
 
 def test_wrong_entries_are_named(model):
@@ -57,7 +57,7 @@ def test_wrong_entries_are_named(model):
     assert_allclose(Z, model.denoise(X, loss="tukey"))
     wrong = np.abs(X - CLEAN) > 0.5
     assert outliers.dtype == bool and outliers.shape == X.shape
-    assert outliers[wrong].mean() > 0.8 and outliers[~wrong].mean() < 0.15
+    assert outliers[wrong].mean() > 0.75 and outliers[~wrong].mean() < 0.02
 
 
 def test_missing_entries_are_filled_and_count_as_distrusted(model):

@@ -560,7 +560,7 @@ class KernelPCA(
         count, subspace = self._leading(n_components, self.n_components_), self._leading_subspace(n_components)
         if isinstance(cross_fit, str) and cross_fit == "auto":
             cross_fit = FOLDS if needs_folds(count, self.n_samples_seen_) else None
-        repair = options.repair(subspace)
+        repair = options.repair(self.subspace_, count)
         if cross_fit is not None:
             chosen = None if n_components is None else count
             return cross_fitted(self, X, cross_fit, chosen, repair=repair, is_parallel=is_lazy(X))
