@@ -68,8 +68,8 @@ class MeasuredErrors:
     r"""A row has gross errors if its repair explains it far better than repairs explain rows without such errors.
 
     The row is repaired with the loss of a scale per column. Its residuals :math:`r_j = |x_j - z_j| / \tau_j` are in
-    units of those that clean rows have, and entries beyond `threshold` are replaced, which changes the energy E, the
-    squared distance to the subspace, to E'. The evidence for gross errors is
+    units of those that clean rows have. Replacing entries beyond `threshold` changes the energy E, the squared
+    distance to the subspace, to E'. The evidence for gross errors is
 
     .. math:: \tfrac12 \log \tfrac1d \sum_j r_j^2 + \log (E / E').
 
