@@ -239,7 +239,7 @@ def _ratios(name, results):
     pairs = [("denoise, loss", SALT), ("denoise, loss", BLOCK), ("denoise, loss, neighbours", BLOCK)]
     values = [results.get(f"{method}, {kind}", np.nan) / results[f"denoise, {kind}"] for method, kind in pairs]
     cells = ["" if np.isnan(value) else f"{value:.2f}" for value in values]
-    return [name, *cells, f"{results['largest ratio on clean rows']:.2f}"]
+    return [f"{name}, ratio", *cells, f"{results['largest ratio on clean rows']:.2f}"]
 
 
 if __name__ == "__main__":
