@@ -203,7 +203,7 @@ def test_tables_are_no_worse_with_a_loss(name):
         for number, rows in enumerate((clean, spoiled)):
             errors[number] += [mean_square(model.denoise(rows, loss=loss), clean) for loss in (None, "tukey")]
     assert errors[0, 1] <= 1.1 * errors[0, 0]
-    assert errors[1, 1] <= 0.4 * errors[1, 0]
+    assert errors[1, 1] <= 0.9 * errors[1, 0]
 
 
 def test_training_rows_can_be_repaired_by_models_of_other_folds(model):
