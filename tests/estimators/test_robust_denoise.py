@@ -1,5 +1,6 @@
 """KernelPCA.denoise with a robust loss: gross errors, missing entries, lazy rows, and what is refused."""
 
+import pickle
 from functools import partial
 
 import numpy as np
@@ -14,6 +15,7 @@ from preimage import KernelPCA
 from preimage._arrays import to_numpy
 from preimage.completion import _gross_errors
 from preimage.completion._losses import LOSSES
+from preimage.estimators import _robust_denoise
 from preimage.exceptions import ConvergenceWarning, IndefiniteKernelWarning, UnsupportedKernelError
 
 DIGITS = np.random.default_rng(5).permutation(load_digits().data / 16)
@@ -38,7 +40,7 @@ def mean_square(Z, truth=CLEAN):
 @pytest.mark.parametrize("loss", ["cauchy", "tukey"])
 def test_salt_and_pepper_is_removed_where_projections_smear_it(model, loss):
     X = salted()
-    assert mean_square(model.denoise(X, loss=loss)) < 0.85 * mean_square(model.denoise(X))
+    assert mean_square(model.denoise(X, loss=loss)) < 0.45 * mean_square(model.denoise(X))
 
 
 def test_occluded_blocks_are_repaired_with_neighbouring_pixels(model):
@@ -48,7 +50,7 @@ def test_occluded_blocks_are_repaired_with_neighbouring_pixels(model):
         top, left = rng.integers(0, 5, 2)
         image[top : top + 4, left : left + 4] = 1.0
     found = model.denoise(X, loss="tukey", connectivity=grid_to_graph(8, 8))
-    assert mean_square(found) < 0.9 * mean_square(model.denoise(X))
+    assert mean_square(found) < 0.6 * mean_square(model.denoise(X))
 
 
 def test_wrong_entries_are_named(model):
@@ -57,7 +59,7 @@ def test_wrong_entries_are_named(model):
     assert_allclose(Z, model.denoise(X, loss="tukey"))
     wrong = np.abs(X - CLEAN) > 0.5
     assert outliers.dtype == bool and outliers.shape == X.shape
-    assert outliers[wrong].mean() > 0.8 and outliers[~wrong].mean() < 0.15
+    assert outliers[wrong].mean() > 0.75 and outliers[~wrong].mean() < 0.02
 
 
 def test_missing_entries_are_filled_and_count_as_distrusted(model):
@@ -185,20 +187,23 @@ def test_rows_without_gross_errors_are_denoised_as_without_a_loss(model, loss, r
 
 @pytest.mark.parametrize("name", ["wine", "curve"])
 def test_tables_are_no_worse_with_a_loss(name):
-    rng = np.random.default_rng(0)
-    if name == "wine":
-        X = StandardScaler().fit_transform(load_wine().data)
-    else:
-        t = rng.uniform(0, 3, size=(150, 1))
-        X = np.hstack([np.cos(t), np.sin(t), t, t**2 / 3]) + 0.05 * rng.normal(size=(150, 4))
-    X = rng.permutation(X)
-    training, clean = X[:110], X[110:]
-    model = KernelPCA(30, gamma="median").fit(training)
-    spoiled = clean.copy()
-    spoiled[np.arange(len(clean)), rng.integers(0, X.shape[1], len(clean))] += 8.0
-    for rows, factor in ((clean, 1.1), (spoiled, 0.9)):
-        plain, robust = mean_square(model.denoise(rows), clean), mean_square(model.denoise(rows, loss="tukey"), clean)
-        assert robust <= factor * plain
+    # Over several draws: rows that no row of a small training set resembles are taken for wrong now and then.
+    errors = np.zeros((2, 2))
+    for rng in map(np.random.default_rng, range(4)):
+        if name == "wine":
+            X = StandardScaler().fit_transform(load_wine().data)
+        else:
+            t = rng.uniform(0, 3, size=(150, 1))
+            X = np.hstack([np.cos(t), np.sin(t), t, t**2 / 3]) + 0.05 * rng.normal(size=(150, 4))
+        X = rng.permutation(X)
+        training, clean = X[:110], X[110:]
+        model = KernelPCA(30, gamma="median").fit(training)
+        spoiled = clean.copy()
+        spoiled[np.arange(len(clean)), rng.integers(0, X.shape[1], len(clean))] += 8.0
+        for number, rows in enumerate((clean, spoiled)):
+            errors[number] += [mean_square(model.denoise(rows, loss=loss), clean) for loss in (None, "tukey")]
+    assert errors[0, 1] <= 1.1 * errors[0, 0]
+    assert errors[1, 1] <= 0.9 * errors[1, 0]
 
 
 def test_training_rows_can_be_repaired_by_models_of_other_folds(model):
@@ -213,3 +218,14 @@ def test_training_rows_can_be_repaired_by_models_of_other_folds(model):
 def test_few_rows_are_denoised_as_without_a_loss():
     few = KernelPCA(3, gamma=0.06).fit(TRAINING[:12])
     assert_allclose(few.denoise(salted()[:4], loss="cauchy"), few.denoise(salted()[:4]), atol=1e-9)
+
+
+def test_what_was_measured_stays_with_the_model_and_is_not_saved(monkeypatch):
+    small, X = KernelPCA(20, gamma=0.06).fit(TRAINING[:100]), salted()[:3]
+    first = small.denoise(X, loss="cauchy"), small.denoise(X, loss="cauchy", n_components=10)
+    copy = pickle.loads(pickle.dumps(small))
+    assert "remembered" not in copy.subspace_.__dict__
+    assert_allclose(copy.denoise(X, loss="cauchy"), first[0], atol=1e-9)
+    monkeypatch.setattr(_robust_denoise, "measured_errors", None)
+    assert_allclose(small.denoise(X, loss="cauchy"), first[0])
+    assert_allclose(small.denoise(X, loss="cauchy", n_components=10), first[1])

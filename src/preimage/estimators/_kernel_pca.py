@@ -481,7 +481,8 @@ class KernelPCA(
         of the model in feature space over that in input space. The row is then denoised like any other.
 
         Which rows have gross errors is measured: points of the model are left out in turn and repaired by models of
-        the others. A row whose residuals are no larger than theirs is denoised as without a loss.
+        the others, as they are and with simulated errors. A row that its repair does not bring much nearer to the
+        subspace than theirs is denoised exactly as without a loss.
 
         Parameters
         ----------
@@ -510,7 +511,7 @@ class KernelPCA(
             s, in units of the inputs, for all entries: entries that the loss trusts less than one that is three scales
             from the result are replaced. None measures scales per column, and which rows have gross errors, on points
             left out of the model, twenty at least: with fewer, no entry is distrusted. That takes as long as to denoise
-            some thousand rows; for the last few models it is remembered.
+            some thousand rows; the model remembers it for later calls without `connectivity`.
         connectivity : array or sparse matrix of shape (d, d) or None, default=None
             Columns that tend to be wrong together, such as neighbouring pixels of an occluded image: the loss is then
             that of the mean square over each column and its neighbours. As in
@@ -558,7 +559,7 @@ class KernelPCA(
         count, subspace = self._leading(n_components, self.n_components_), self._leading_subspace(n_components)
         if isinstance(cross_fit, str) and cross_fit == "auto":
             cross_fit = automatic_folds(self, None if n_components is None else count)
-        repair = options.repair(subspace)
+        repair = options.repair(self.subspace_, count)
         if cross_fit is not None:
             chosen = None if n_components is None else count
             return cross_fitted(self, X, cross_fit, chosen, repair=repair, is_parallel=is_lazy(X))

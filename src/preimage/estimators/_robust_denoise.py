@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
-from weakref import ReferenceType, ref
 
 import numpy as np
 
@@ -87,34 +86,25 @@ class RobustOptions:
             raise ValueError(f"`scale` is a residual in units of the inputs, a number above zero; got {self.scale!r}.")
         return True
 
-    def repair(self, subspace: Subspace) -> Repair | None:
-        """What is done to rows before a model with this subspace denoises them; None without a loss.
+    def repair(self, subspace: Subspace, count: int | None = None) -> Repair | None:
+        """What is done to rows before they are denoised with `count` vectors of a subspace; None without a loss.
 
-        Without a scale it is measured on the points of the subspace, some of which are left out in turn.
+        Without a scale it is measured on the points of the subspace, some of which are left out in turn, and is
+        remembered by the subspace.
         """
         if self.loss is None:
             return None
         _check_subspace(subspace)
         if self.scale is not None:
             return Repair(GivenScale(as_loss(self.loss), self.connectivity, float(self.scale)))
-        if self.connectivity is not None:
-            return Repair(measured_errors(SubspaceEnergy(subspace), self.loss, self.connectivity))
-        return Repair(_measured(subspace, self.loss))
-
-
-# What was measured last, for subspaces that are still in use: calls with a few rows each need not measure again.
-_MEASURED: list[tuple[ReferenceType, Any, MeasuredErrors]] = []
-MOST_MEASURED = 8
-
-
-def _measured(subspace: Subspace, loss: Any) -> MeasuredErrors:
-    for reference, other, errors in _MEASURED:
-        if reference() is subspace and other == loss:
-            return errors
-    errors = measured_errors(SubspaceEnergy(subspace), loss)
-    _MEASURED.append((ref(subspace), loss, errors))
-    del _MEASURED[:-MOST_MEASURED]
-    return errors
+        count = len(subspace) if count is None else count
+        key = ("gross errors", self.loss, count)
+        if self.connectivity is not None or key not in subspace.remembered:
+            found = measured_errors(SubspaceEnergy(subspace.leading(count)), self.loss, self.connectivity)
+            if self.connectivity is not None:
+                return Repair(found)
+            subspace.remembered[key] = found
+        return Repair(subspace.remembered[key])
 
 
 def denoised(solver: Preimage, subspace: Subspace, X: Array, repair: Repair | None = None) -> DenoisedRows:

@@ -155,8 +155,13 @@ class Subspace:
         residuals, coordinates = self._residuals_and_coordinates(self.frame.points, None)
         return coordinates, residuals
 
+    @cached_property
+    def remembered(self) -> dict[Any, Any]:
+        """What was computed from this subspace at a first call and serves later ones, by key."""
+        return {}
+
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "of_points"}
+        return {name: value for name, value in self.__dict__.items() if name not in ("of_points", "remembered")}
 
     @unwarned()
     def coordinates(self, X: Array) -> Array:

@@ -120,7 +120,7 @@ class _Denoiser:
         """The rows denoised with a loss: their gross errors are the same whatever the penalty, and repaired once."""
         subspace = self.subspace.leading(count)
         if count not in self.repaired:
-            repair = RobustOptions(self.loss).repair(subspace)
+            repair = RobustOptions(self.loss).repair(self.subspace, count)
             assert repair is not None
             self.repaired[count] = repair(subspace, self.queries).rows
         rows = self.repaired[count]
