@@ -15,10 +15,10 @@ from preimage.feature_space import Gram, Subspace
 from preimage.kernels import Kernel, Linear, as_kernel
 from preimage.kernels._bandwidth import GAMMA
 from preimage.solvers._descent import Box
-from preimage.solvers._held_out_maps import LinearFit
+from preimage.solvers._left_out_maps import LinearFit
 from preimage.solvers._map_choice import MapChoice, choose_map, leave_one_out_ridge, ridge_weights
 from preimage.solvers._preimage import Preimage, PreimageResult, direct_result
-from preimage.solvers._training_range import range_with_margin
+from preimage.solvers._training_range import range_with_margin, usual_range
 
 # Rows that a map learns from unless told otherwise: their kernel matrix has 72 MB, and its eigenvectors take seconds.
 MAX_ROWS = 3000
@@ -155,7 +155,9 @@ class LearnedMap(Preimage):
         left = X - constant - Y @ linear
         least, most = left.min(axis=0), left.max(axis=0)
         room = MORE_CORRECTION * (most - least)
-        return replace(bounded, linear=move(linear), least=move(least - room), most=move(most + room))
+        corrected = replace(bounded, linear=move(linear), least=move(least - room), most=move(most + room))
+        first, last = usual_range(Y)
+        return replace(corrected, first=move(first), last=move(last)) if choice.is_limited else corrected
 
     @property
     def _chooses(self) -> bool:
@@ -197,7 +199,8 @@ class CoordinateMap:
     """A function from coordinates to inputs: mean + Y @ linear + kernel(Y, coordinates) @ weights, within bounds.
 
     Without `linear` the product with it is left out; with it, the rest is kept between `least` and `most`, nearly the
-    range of what it has to add for training rows. Without `lower` and `upper` there are no bounds.
+    range of what it has to add for training rows, and is that of the nearest coordinates between `first` and `last`, if
+    these are given. Without `lower` and `upper` there are no bounds.
     """
 
     kernel: Kernel
@@ -206,6 +209,8 @@ class CoordinateMap:
     mean: Array
     ridge: float
     linear: Array | None = None
+    first: Array | None = None
+    last: Array | None = None
     least: Array | None = None
     most: Array | None = None
     lower: Array | None = None
@@ -214,7 +219,8 @@ class CoordinateMap:
     def __call__(self, Y: Array) -> Array:
         """Inputs for the rows of Y, in its precision."""
         wide = in_double(Y)
-        values = Gram(self.kernel, wide, self.coordinates) @ self.weights
+        places = wide if self.first is None else Box(self.first, self.last).clip(wide)
+        values = Gram(self.kernel, places, self.coordinates) @ self.weights
         if self.linear is not None:
             values = Box(self.least, self.most).clip(values) + wide @ self.linear
         values = self.mean + values
