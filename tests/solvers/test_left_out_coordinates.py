@@ -29,7 +29,7 @@ def refitted(images, k, about_mean):
 
 
 @pytest.mark.parametrize("about_mean", [True, False])
-@pytest.mark.parametrize("gamma, k", [(1e-3, 2), (0.1, 10), (1.0, 10)])
+@pytest.mark.parametrize(("gamma", "k"), [(1e-3, 2), (0.1, 10), (1.0, 10)])
 def test_coordinates_are_nearly_those_of_kernel_pca_without_the_row(gamma, k, about_mean, rng):
     X = rng.normal(size=(40, 5)) * [3, 2, 1, 1, 1]
     K = Gaussian(gamma)(X)

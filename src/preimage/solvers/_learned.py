@@ -40,13 +40,14 @@ class LearnedMap(Preimage):
 
     Fits :math:`r(\beta) = \bar x + l(\beta, B) (L + \lambda I)^{-1} (X - \bar x)` on the coordinates B of the training
     points [1]_. One product per query, no iteration; not a minimiser of the distance in feature space. The kernel l
-    lives on coordinates and is chosen with the ridge unless given, by the error on rows held out in five or ten folds,
-    for which kernel PCA is repeated on the other rows: a linear map; Gaussians of five widths; or a linear map with
-    Gaussians on what it leaves,
+    lives on coordinates and is chosen with the ridge unless given, by the error at rows that are left out one at a time
+    (in closed form, at the coordinates that they would have if kernel PCA had not seen them): a linear map; Gaussians
+    of five widths; or a linear map with Gaussians on what it leaves,
     :math:`r(\beta) = \bar x + A\beta + l(\beta, B) (L + \lambda I)^{-1} (X - \bar x - AB)`,
-    which goes on linearly, like PCA, where there are no training rows. A map is chosen only if it is better than a
-    simpler one by 2.5 standard errors. The ridge of a given kernel is chosen by exact leave-one-out. Both judge
-    reconstruction; for denoising a larger ridge is better, and `FixedPoint` better still.
+    which goes on linearly, like PCA, where there are no training rows. A map is chosen only if some are better than a
+    simpler one by 2.5 standard errors, and then the one whose gain less two standard errors is largest. The ridge of a
+    given kernel is chosen by exact leave-one-out. Both judge reconstruction; for denoising a larger ridge is better,
+    and `FixedPoint` better still.
 
     Answers of a chosen map stay within the range of the training rows and a margin for new rows, which is estimated
     from the tails of each column: see `lower` and `upper` of the fitted map. Maps of a given kernel have no bounds.

@@ -202,9 +202,8 @@ def judge_maps(Y: np.ndarray, asked: np.ndarray, inputs: np.ndarray, center: boo
     kernels = _gaussians(float(np.median(distances[0][some, some][np.triu_indices(len(Y[some]), 1)])), WIDTHS)
 
     def errors_of(rows: LeftOutRows, which: slice, numbers: list[int], ridges: np.ndarray) -> np.ndarray:
-        return rows.kernel_errors(
-            *(np.exp([-kernels[i].gamma * s[which, which] for i in numbers]) for s in distances), ridges
-        )
+        values = [np.exp([-kernels[i].gamma * s[which, which] for i in numbers]) for s in distances]
+        return rows.kernel_errors(values[0], values[1], values[2], ridges)
 
     few, rows = LeftOutRows(Y[some], asked[some], X[some], center), LeftOutRows(Y, asked, X, center)
     tried = np.mean(errors_of(few, some, list(range(len(WIDTHS))), RIDGES[::STEP]), axis=-1)  # (widths, 2, ridges)

@@ -52,7 +52,7 @@ def with_reconstruction_width(
     kernel : Kernel
         With ``gamma="reconstruction"``.
     X : array, sparse matrix or lazy array of shape (n, d)
-        Validated rows, of which at most 300 are looked at.
+        Validated rows, of which at most 200 are looked at.
     count : int or callable
         Number of components, or what finds it from all eigenvalues, which descend.
     about_mean : bool, default=True
