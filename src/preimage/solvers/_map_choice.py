@@ -207,7 +207,8 @@ def judge_maps(Y: np.ndarray, asked: np.ndarray, inputs: np.ndarray, center: boo
 
     few, rows = LeftOutRows(Y[some], asked[some], X[some], center), LeftOutRows(Y, asked, X, center)
     tried = np.mean(errors_of(few, some, list(range(len(WIDTHS))), RIDGES[::STEP]), axis=-1)  # (widths, 2, ridges)
-    tried = np.min(np.where(sound[::STEP], tried, np.inf), axis=1)
+    # The width by all ridges, so that it does not depend on the precision.
+    tried = np.min(tried, axis=1)
     linear = np.min(np.mean(few.linear_errors(RIDGES * few.mean_square), axis=1))
     is_curved = bool(np.min(tried) < CURVED * linear)
     if is_curved and asked is not Y:
