@@ -46,7 +46,8 @@ from data import load_abalone, load_ida, load_usps
 from preimage import KernelPCA
 from preimage.kernels import Cosine, Gaussian, Laplacian, Polynomial, resolve_gamma
 from preimage.solvers import FixedPoint
-from preimage.solvers._map_choice import candidate_kernels, held_out_errors
+from preimage.solvers._left_out_maps import RIDGES
+from preimage.solvers._map_choice import candidate_kernels
 
 N_TEST = 200
 COMPONENTS = (8, 32, 128)
@@ -158,6 +159,19 @@ def fitted_peer(kernel, n_components, alpha, X):
             alpha *= 10**0.5
 
 
+def best_map_error(Y, X, Z, T):
+    """The smallest mean squared error at (Z, T) of regressions of X on Y, linear or by Gaussians, of any ridge."""
+    mean, shift = X.mean(axis=0), Y.mean(axis=0)
+    errors = []
+    for kernel in candidate_kernels(Y):
+        values, vectors = np.linalg.eigh(kernel(Y - shift))
+        projected, across = vectors.T @ (X - mean), kernel(Z - shift, Y - shift) @ vectors
+        for ridge in RIDGES * np.mean(kernel.diagonal(Y - shift)):
+            predicted = across @ (projected / (np.maximum(values, 0) + ridge)[:, None])
+            errors.append(mean_square(mean + predicted - T))
+    return float(np.nanmin(errors))
+
+
 def mean_square(difference):
     return float(np.mean(difference**2))
 
@@ -189,8 +203,7 @@ def cell(job):
             clean["auto"] = mean_square(model.denoise(noisy[:N_DESCENT]) - T[:N_DESCENT])
             clean["learned"] = mean_square(model.inverse_transform(model.transform(noisy[:N_DESCENT])) - T[:N_DESCENT])
         clean["noisy"] = mean_square(noisy - T)
-        tried = [held_out_errors(each, Y, X, Z, T, True).sum(axis=1).min() / T.size for each in candidate_kernels(Y)]
-        back["any map"] = float(min(*tried, back["auto"], back["scikit-learn"]))
+        back["any map"] = min(best_map_error(Y, X, Z, T), back["auto"], back["scikit-learn"])
     return job, back, clean
 
 

@@ -113,6 +113,14 @@ class TestWidth:
         model = KernelPCA(n_components, gamma="reconstruction", center=center).fit(X)
         assert -model.score(T) < np.mean(np.var(T, axis=0))
 
+    @pytest.mark.filterwarnings("error")
+    @pytest.mark.parametrize("options", [{}, {"landmarks": 40}])
+    def test_more_components_than_columns_give_rows_back_without_a_warning(self, options, rows):
+        X, T = rows
+        model = KernelPCA(30, gamma="reconstruction", **options).fit(X)
+        assert X.shape[1] <= model.n_components_ <= 30
+        assert -model.score(T) < 1e-8 * np.var(X)
+
     def test_rows_of_weight_zero_are_not_looked_at(self, rows):
         X, _ = rows
         weights = np.r_[np.ones(80), np.zeros(40)]

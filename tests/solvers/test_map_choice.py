@@ -8,14 +8,14 @@ from sklearn.decomposition import PCA
 
 from preimage import KernelPCA
 from preimage.kernels import Constant, Gaussian, Linear, Polynomial
-from preimage.solvers._held_out_maps import RIDGES
+from preimage.solvers._left_out_maps import RIDGES
 from preimage.solvers._map_choice import (
-    KEPT_WIDTHS,
+    CAREFUL,
     SURE,
     JudgedMaps,
     candidate_kernels,
     choose_map,
-    held_out_errors,
+    distinct_rows,
     judge_maps,
     leave_one_out_errors,
     ridge_weights,
@@ -29,13 +29,19 @@ def digits():
     return X[order[:300]], X[order[300:600]]
 
 
+def best_error(kernel, Y, X, Z, T):
+    """The smallest squared error at Z of regressions of X on Y, over ridges."""
+    weights = (ridge_weights(kernel, Y, X - X.mean(axis=0), ridge) for ridge in RIDGES * np.mean(kernel.diagonal(Y)))
+    return min(np.sum((X.mean(axis=0) + kernel(Z, Y) @ each - T) ** 2) for each in weights)
+
+
 @pytest.mark.parametrize("kernel", [Gaussian("median"), Polynomial(3, 0.05)], ids=["Gaussian", "polynomial"])
 @pytest.mark.parametrize("count", [8, 64])
 def test_the_choice_is_nearly_the_best_for_new_rows(kernel, count, digits):
     X, T = digits
     model = KernelPCA(count, kernel=kernel).fit(X)
     Y, Z = model.transform(X), model.transform(T)
-    best = min(held_out_errors(each, Y, X, Z, T, True).sum(axis=1).min() for each in candidate_kernels(Y))
+    best = min(best_error(each, Y, X, Z, T) for each in candidate_kernels(Y))
     assert np.sum((model.inverse_transform(Z) - T) ** 2) < 1.1 * best
 
 
@@ -79,23 +85,11 @@ def test_weights_without_a_ridge_are_those_of_the_pseudo_inverse(rng):
     assert_allclose(ridge_weights(Gaussian(0.5), Y, X, 0.0), np.linalg.pinv(Gaussian(0.5)(Y)) @ X, atol=1e-8)
 
 
-def test_errors_do_not_depend_on_how_many_ridges_are_tried_at_once(rng, monkeypatch):
-    Y, X, Z, truth = (
-        rng.normal(size=(30, 2)),
-        rng.normal(size=(30, 3)),
-        rng.normal(size=(7, 2)),
-        rng.normal(size=(7, 3)),
-    )
-    together = held_out_errors(Gaussian(0.5), Y, X, Z, truth, True)
-    monkeypatch.setattr("preimage.solvers._held_out_maps.MOST_ENTRIES", 200)
-    assert_allclose(held_out_errors(Gaussian(0.5), Y, X, Z, truth, True), together, rtol=1e-6)
-
-
-def errors_of_maps(plain, ridged, other):
-    """`JudgedMaps` of a linear map without and with a ridge, and of another one."""
-    by_row = np.full((3, 2, len(plain)), np.inf)
-    by_row[0], by_row[1, 1] = [plain, ridged], other
-    return JudgedMaps(by_row)
+def errors_of_maps(plain, ridged, other, closer=np.inf):
+    """`JudgedMaps` of a linear map without and with a ridge, and of it with two further kernels."""
+    by_row = np.full((5, 2, len(plain)), np.inf)
+    by_row[0], by_row[2, 1], by_row[4, 1] = [plain, ridged], other, closer
+    return JudgedMaps([], by_row)
 
 
 def test_a_map_must_be_surely_better_than_a_simpler_one(rng):
@@ -104,14 +98,30 @@ def test_a_map_must_be_surely_better_than_a_simpler_one(rng):
     noise -= noise.mean()
     standard_error = noise.std() / 20
     assert errors_of_maps(plain, plain + 1, plain + noise - (SURE - 0.1) * standard_error).settled() == (0, 0)
-    assert errors_of_maps(plain, plain + 1, plain + noise - (SURE + 0.1) * standard_error).settled() == (1, 1)
+    assert errors_of_maps(plain, plain + 1, plain + noise - (SURE + 0.1) * standard_error).settled() == (2, 1)
     assert errors_of_maps(plain, plain - 0.1, plain - 0.05).settled() == (0, 1)
+
+
+def test_a_smaller_gain_that_is_surer_is_taken(rng):
+    plain = 1 + rng.random(400)
+    noise = rng.normal(size=400)
+    noise = (noise - noise.mean()) / noise.std()
+    noisy = plain + noise - (CAREFUL + 1) / 20
+    assert errors_of_maps(plain, plain, plain - 0.06, noisy).settled() == (2, 1)
+    assert errors_of_maps(plain, plain, plain - 0.04, noisy).settled() == (4, 1)
+
+
+def test_of_ridges_with_the_same_error_the_largest_is_taken(rng):
+    plain = 1 + rng.random(100)
+    assert errors_of_maps(plain, 1.005 * plain, plain + 1).settled() == (0, 0)  # nothing is better than the plain map
+    by_row = np.stack([[plain, plain], [plain - 0.5, 1.005 * (plain - 0.5)], [plain, plain]])
+    assert JudgedMaps([], by_row).settled() == (1, 1)
 
 
 @pytest.mark.parametrize("unit", [1e-200, 1e200])
 def test_the_unit_of_the_inputs_does_not_matter(unit, rng):
     plain = 1 + rng.random(400)
-    assert errors_of_maps(unit * plain, unit * plain, unit * (plain - 0.1)).settled() == (1, 1)
+    assert errors_of_maps(unit * plain, unit * plain, unit * (plain - 0.1)).settled() == (2, 1)
     assert errors_of_maps(unit * plain, unit * plain, unit * (plain + 0.1)).settled() == (0, 0)
 
 
@@ -142,17 +152,28 @@ def test_curved_data_get_gaussians_on_what_a_linear_map_leaves(rng):
 
 
 def test_copies_of_a_row_do_not_judge_each_other(rng):
-    X = rng.normal(size=(60, 5))
+    X = rng.normal(size=(40, 5))
     copied = np.repeat(X, 3, axis=0)
-    split = lambda kept, held: (copied[kept, :2], copied[held, :2])
-    judged = judge_maps(split, copied, True, np.ones(RIDGES.size, dtype=bool))
-    assert judged.by_row.shape[2] == 60
-    assert np.mean(judged.by_row[judged.settled()]) > 0.5 * np.sum(np.var(X[:, 2:], axis=0))
+    assert np.array_equal(copied[distinct_rows(copied)], X)
+    model = KernelPCA(2, gamma=0.05).fit(copied)
+    found = choose_map(model.subspace_, copied, model.transform(copied), copied)
+    assert found.error > 0.5 * np.mean(np.sum(np.sort(np.var(X, axis=0))[:3]) / 5)
 
 
-def test_widths_that_lose_on_the_first_rows_are_given_up(rng):
+def test_curves_are_judged_with_all_widths_and_others_with_two(rng):
     Y = rng.normal(size=(100, 2))
-    X = np.column_stack([Y, Y[:, 0] * Y[:, 1]])
-    judged = judge_maps(lambda kept, held: (Y[kept], Y[held]), X, True, np.ones(RIDGES.size, dtype=bool))
-    finished = np.isfinite(judged.by_row).all(axis=2).any(axis=1)
-    assert finished[0] and finished.sum() <= 1 + 2 * KEPT_WIDTHS
+    sound = np.ones(RIDGES.size, dtype=bool)
+    for inputs, expected in ((np.column_stack([Y, Y[:, 0] * Y[:, 1]]), 11), (rng.normal(size=(100, 3)), 5)):
+        judged = judge_maps(Y, Y.copy(), inputs, True, sound)
+        finished = np.isfinite(judged.by_row).all(axis=2).any(axis=1)
+        assert finished[0] and finished.sum() <= expected and judged.is_curved == (expected == 11)
+
+
+def test_rows_of_nearly_the_same_coordinates_that_do_not_judge_spoil_nothing(rng):
+    """A tiny ridge would be as good for the rows that judge."""
+    Y = rng.normal(size=(400, 8))
+    X = Y @ rng.normal(size=(8, 3)) + 0.5 * rng.normal(size=(400, 3))
+    X[1::2] = X[::2] + 1e-3 * rng.normal(size=(200, 3))
+    model = KernelPCA(20, gamma=0.05).fit(X)
+    T = Y[:50] @ np.zeros((8, 3)) + X[:50] + 0.1
+    assert np.abs(model.inverse_transform(model.transform(T))).max() < 5 * np.abs(X).max()

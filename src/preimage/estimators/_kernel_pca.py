@@ -127,9 +127,10 @@ class KernelPCA(
         ``k(x, y)``, or a `Kernel` of `preimage.kernels`, which carries its own parameters.
     gamma : float, None, "auto", "scale", "median", a percentile such as "p5" or another rule, default=None
         Width of named kernels; None is 1 / n_features. See `preimage.kernels.resolve_gamma`. "reconstruction" chooses
-        the width with which `inverse_transform` reconstructs left-out rows best from `n_components`, of at most 300
+        the width with which `inverse_transform` reconstructs left-out rows best from `n_components`, of at most 200
         rows (of a stream, from its first batch): a very wide kernel, with which the model is PCA with a nonlinear way
-        back, unless a narrower one is surely better. With labels, ``fit(X, y)``, also "enclosing_ball",
+        back, unless a narrower one is surely better. If more components are asked for than there are columns, fewer
+        may be kept, which give all inputs back. With labels, ``fit(X, y)``, also "enclosing_ball",
         "mean_distance", "alignment" and others of `preimage.widths.class_width`, which place class means far apart.
     degree : int, default=3
         Degree of the polynomial kernel.
@@ -669,20 +670,22 @@ class KernelPCA(
         elif gram.fits(budget):
             gram = gram.held()
         rng = generator(self.random_state)
-        result = principal_subspace(gram, wanted, rng, weights=inputs.weights, options=options)
+        with self._expected_rank(inputs.X):
+            result = principal_subspace(gram, wanted, rng, weights=inputs.weights, options=options)
         return result if points is inputs.X else result.converted(to_numpy)
 
     def _fit_landmarks(self, inputs: Inputs, *, begins_stream: bool = False) -> LandmarkModel:
-        return LandmarkModel.fit(
-            inputs.kernel,
-            inputs.X,
-            as_selector(self.landmarks),
-            self._wanted(),
-            rng=selection_rng(self.landmarks, self.random_state),
-            weights=inputs.weights,
-            device=self.device,
-            begins_stream=begins_stream,
-        )
+        with self._expected_rank(inputs.X):
+            return LandmarkModel.fit(
+                inputs.kernel,
+                inputs.X,
+                as_selector(self.landmarks),
+                self._wanted(),
+                rng=selection_rng(self.landmarks, self.random_state),
+                weights=inputs.weights,
+                device=self.device,
+                begins_stream=begins_stream,
+            )
 
     def _update_landmarks(self, X: Rows, sample_weight: Targets) -> LandmarkModel:
         weights = check_weights(self, in_memory(sample_weight), X.shape[0])

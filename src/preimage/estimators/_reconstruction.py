@@ -1,5 +1,6 @@
 """How well a fitted kernel PCA reconstructs rows, and the width that does it best."""
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -8,10 +9,13 @@ from sklearn.utils.metaestimators import available_if
 from preimage._arrays import array_namespace, in_memory, to_dense, to_numpy
 from preimage._typing import Array, Rows, Targets
 from preimage._validation import check_weights
+from preimage._warnings import ignored
 from preimage.components import Wanted
 from preimage.estimators._kernel_input import is_precomputed
 from preimage.estimators._preimages import PreimageMixin
+from preimage.exceptions import RankWarning
 from preimage.kernels import Kernel
+from preimage.kernels._bandwidth import RECONSTRUCTION
 from preimage.solvers._reconstruction_width import with_reconstruction_width
 
 
@@ -87,3 +91,10 @@ class ReconstructsRows(PreimageMixin):
         else:  # all: those of PCA at least
             count = max(1, linear)
         return with_reconstruction_width(kernel, X, count, about_mean=self.center)
+
+    def _expected_rank(self, X: Rows) -> AbstractContextManager[Any]:
+        """No warning where fewer components than were asked for, but as many as columns, are what was chosen."""
+        model: Any = self
+        gamma, number = getattr(model.kernel, "gamma", model.gamma), self._wanted().number  # type: ignore[attr-defined]
+        is_chosen = isinstance(gamma, str) and gamma == RECONSTRUCTION
+        return ignored(RankWarning) if is_chosen and (number or 0) > X.shape[1] else nullcontext()

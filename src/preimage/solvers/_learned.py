@@ -15,10 +15,10 @@ from preimage.feature_space import Gram, Subspace
 from preimage.kernels import Kernel, Linear, as_kernel
 from preimage.kernels._bandwidth import GAMMA
 from preimage.solvers._descent import Box
-from preimage.solvers._held_out_maps import LinearFit
+from preimage.solvers._left_out_maps import LinearFit
 from preimage.solvers._map_choice import MapChoice, choose_map, leave_one_out_ridge, ridge_weights
 from preimage.solvers._preimage import Preimage, PreimageResult, direct_result
-from preimage.solvers._training_range import range_with_margin
+from preimage.solvers._training_range import range_with_margin, usual_range
 
 # Rows that a map learns from unless told otherwise: their kernel matrix has 72 MB, and its eigenvectors take seconds.
 MAX_ROWS = 3000
@@ -40,13 +40,14 @@ class LearnedMap(Preimage):
 
     Fits :math:`r(\beta) = \bar x + l(\beta, B) (L + \lambda I)^{-1} (X - \bar x)` on the coordinates B of the training
     points [1]_. One product per query, no iteration; not a minimiser of the distance in feature space. The kernel l
-    lives on coordinates and is chosen with the ridge unless given, by the error on rows held out in five or ten folds,
-    for which kernel PCA is repeated on the other rows: a linear map; Gaussians of five widths; or a linear map with
-    Gaussians on what it leaves,
+    lives on coordinates and is chosen with the ridge unless given, by the error at rows that are left out one at a time
+    (in closed form, at the coordinates that they would have if kernel PCA had not seen them): a linear map; Gaussians
+    of five widths; or a linear map with Gaussians on what it leaves,
     :math:`r(\beta) = \bar x + A\beta + l(\beta, B) (L + \lambda I)^{-1} (X - \bar x - AB)`,
-    which goes on linearly, like PCA, where there are no training rows. A map is chosen only if it is better than a
-    simpler one by 2.5 standard errors. The ridge of a given kernel is chosen by exact leave-one-out. Both judge
-    reconstruction; for denoising a larger ridge is better, and `FixedPoint` better still.
+    which goes on linearly, like PCA, where there are no training rows. A map is chosen only if some are better than a
+    simpler one by 2.5 standard errors, and then the one whose gain less two standard errors is largest. The ridge of a
+    given kernel is chosen by exact leave-one-out. Both judge reconstruction; for denoising a larger ridge is better,
+    and `FixedPoint` better still.
 
     Answers of a chosen map stay within the range of the training rows and a margin for new rows, which is estimated
     from the tails of each column: see `lower` and `upper` of the fitted map. Maps of a given kernel have no bounds.
@@ -155,7 +156,9 @@ class LearnedMap(Preimage):
         left = X - constant - Y @ linear
         least, most = left.min(axis=0), left.max(axis=0)
         room = MORE_CORRECTION * (most - least)
-        return replace(bounded, linear=move(linear), least=move(least - room), most=move(most + room))
+        corrected = replace(bounded, linear=move(linear), least=move(least - room), most=move(most + room))
+        first, last = usual_range(Y)
+        return replace(corrected, first=move(first), last=move(last)) if choice.is_limited else corrected
 
     @property
     def _chooses(self) -> bool:
@@ -197,7 +200,8 @@ class CoordinateMap:
     """A function from coordinates to inputs: mean + Y @ linear + kernel(Y, coordinates) @ weights, within bounds.
 
     Without `linear` the product with it is left out; with it, the rest is kept between `least` and `most`, nearly the
-    range of what it has to add for training rows. Without `lower` and `upper` there are no bounds.
+    range of what it has to add for training rows, and is that of the nearest coordinates between `first` and `last`, if
+    these are given. Without `lower` and `upper` there are no bounds.
     """
 
     kernel: Kernel
@@ -206,6 +210,8 @@ class CoordinateMap:
     mean: Array
     ridge: float
     linear: Array | None = None
+    first: Array | None = None
+    last: Array | None = None
     least: Array | None = None
     most: Array | None = None
     lower: Array | None = None
@@ -214,7 +220,8 @@ class CoordinateMap:
     def __call__(self, Y: Array) -> Array:
         """Inputs for the rows of Y, in its precision."""
         wide = in_double(Y)
-        values = Gram(self.kernel, wide, self.coordinates) @ self.weights
+        places = wide if self.first is None else Box(self.first, self.last).clip(wide)
+        values = Gram(self.kernel, places, self.coordinates) @ self.weights
         if self.linear is not None:
             values = Box(self.least, self.most).clip(values) + wide @ self.linear
         values = self.mean + values

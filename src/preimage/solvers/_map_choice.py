@@ -1,46 +1,51 @@
 """Which regression of inputs on coordinates predicts new inputs best; kernel ridge regression of several outputs."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 
 from preimage._arrays import epsilon, in_double, take_rows, to_numpy
 from preimage._lapack import cholesky_factor, cholesky_solve
-from preimage._linalg import eigh_descending, numerical_rank, rank_tolerance, top_eigh
+from preimage._linalg import eigh_descending, rank_tolerance
 from preimage._memory import largest_square, work_memory
 from preimage._threads import at_most, large_decomposition, run_parallel
 from preimage._typing import Array
 from preimage._validation import generator
+from preimage._warnings import unwarned
 from preimage.feature_space import Gram, Subspace
-from preimage.kernels import Gaussian, Kernel, Linear, squared_distance_percentile
-from preimage.solvers._held_out_maps import (
+from preimage.kernels import Gaussian, Kernel, Linear, SquaredDistance, squared_distance_percentile
+from preimage.solvers._left_out_coordinates import left_out_coordinates
+from preimage.solvers._left_out_maps import (
     RIDGES,
     ROUNDING,
-    Fold,
-    LinearFit,
+    LeftOutRows,
     mean_diagonal,
     measured_columns,
     sound_ridges,
 )
+from preimage.solvers._training_range import usual_range
 
-# Rows that judge candidates. Their kernel matrices are decomposed for every candidate and fold; 500 rows choose no
-# better, and take four times as long.
-JUDGED_ROWS = 300
-# Folds, and those of few rows. Ten folds learn from nine tenths of the rows: of 27 small tables, among them heavy
-# tails, none was reconstructed worse than by PCA; with five folds, two were.
-FOLDS, FOLDS_OF_FEW, FEW_ROWS = 5, 10, 200
+# Rows that judge candidates. The kernel matrix of these is decomposed for two widths, which takes ten milliseconds;
+# 300 rows take three times as long.
+JUDGED_ROWS = 200
 # Squared widths of Gaussians on coordinates, as multiples of their median squared distance: narrow ones for maps that
 # are strongly curved, wide ones with a small ridge for smooth maps, which they approximate by polynomials.
 WIDTHS = (0.25, 1.0, 4.0, 16.0, 64.0)
-# One of so many folds is judged with all widths, and the others with the best of them. Of three or all five, the choice
-# was no better.
-SCREENED, KEPT_WIDTHS = 5, 2
-# Standard errors of a difference by which a map has to be better than a simpler one on held-out rows. Of 100 tables of
-# 40 to 150 rows with heavy tails or curved, two were then reconstructed worse than by PCA, by 5 % at most; with two
-# standard errors three, by 17 %; with three one, but errors are 2 % larger on average.
-SURE = 2.5
+# So many of these rows choose a width, half of them if they are few but not fewer than that, with every third ridge;
+# then all rows choose between it and the next narrower one, and among the ridges about the best of these.
+SCREENING_ROWS, FEW_ROWS, STEP = 100, 20, 3
+# Where the error is less than this fraction of that of a linear map, it is mostly one of interpolation: more rows allow
+# other widths and ridges, and that coordinates of training rows are slightly too long does not matter. All are judged
+# there, at the coordinates as they are. Otherwise curves with little noise had up to 200 times the error.
+CURVED = 0.5
+# Standard errors of a gain by which some map has to be better than a simpler one, and those that are taken away from
+# gains to compare such maps. Of 360 tables of 25 to 130 rows with heavy tails or curved, five were then reconstructed
+# worse than by PCA, two of them by more than 3 %. The map of the largest gain, if it is larger than 2.5 standard
+# errors, is worse than PCA in ten, and errors are 2 % larger on average: it is often one that fits too closely.
+SURE, CAREFUL = 2.5, 2.0
+# Of ridges with the same error up to this fraction the largest is taken: with a tiny one, two rows of nearly the same
+# coordinates, which may not be among those that judge, can spoil a map of all rows.
+SAME = 0.01
 # Below this fraction of the variance of the inputs an error is one of interpolation: it falls steeply with the number
 # of rows, and the best width with it. The choice is then made again, by leave-one-out on as many rows as a second
 # allows; that coordinates of training rows are slightly too long does not matter where a map is so close. Below the
@@ -57,34 +62,31 @@ INTERPOLATED_ROUNDING = 1e-6
 UNCORRELATED = 0.05
 
 
-# From numbers of kept and of held-out rows to the coordinates of both.
-Split: TypeAlias = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
-
-
 @dataclass(frozen=True)
 class MapChoice:
     """A kernel on coordinates, a ridge, and the mean squared error per column that was expected of them.
 
-    With `after_linear` the kernel regresses what a linear map leaves.
+    With `after_linear` the kernel regresses what a linear map leaves, and answers as within the usual range of
+    coordinates if it `is_limited`.
     """
 
     kernel: Kernel
     ridge: float
     error: float = float("nan")
     after_linear: bool = False
+    is_limited: bool = False
 
 
 def choose_map(
     subspace: Subspace, rows: Array, coordinates: np.ndarray, inputs: np.ndarray, center: bool = True
 ) -> MapChoice:
-    """The kernel and the ridge with the smallest error on rows that were held out.
+    """The kernel and the ridge with the smallest error at rows that were left out.
 
     Candidates are a linear map, Gaussians, and a linear map with Gaussians on what it leaves. The last go on linearly
     where there are no training rows, as PCA does. A map has to be surely better than a simpler one to be chosen.
 
-    Where the axes are principal axes of a positive semidefinite kernel, kernel PCA is repeated without the held-out
-    rows. Coordinates of training rows are longer than those of new ones, the more so the more components there are; a
-    regression judged on them seems better than it is, and those that fit most closely seem best.
+    Each row is predicted from all others, in closed form. Where the axes are principal axes of a positive semidefinite
+    kernel, it is asked at the coordinates that it would have if kernel PCA had not seen it.
 
     Parameters
     ----------
@@ -102,101 +104,126 @@ def choose_map(
     -------
     MapChoice
     """
+    few = distinct_rows(inputs)
+    if few.size < 3:
+        return MapChoice(Linear(), float(RIDGES[-1]))
+    Y = asked = coordinates[few, :]
     if _is_principal(subspace, coordinates):
-        split = refitted(subspace.frame.kernel, rows, len(subspace), subspace.origin is not None)
-    else:
-        split = _as_they_are(coordinates)
+        K = np.asarray(to_numpy(subspace.frame.kernel(in_double(take_rows(rows, few)))))
+        n_distinct = inputs.shape[0] * few.size // min(inputs.shape[0], JUDGED_ROWS)
+        asked = left_out_coordinates(K, Y, n_distinct, subspace.origin is not None)
     # Coordinates in single precision have rounding errors that a smaller ridge would amplify.
     sound = 10 * epsilon(rows.dtype) <= RIDGES
-    kernels = candidate_kernels(coordinates)
-    judged = judge_maps(split, inputs, center, sound)
-    if judged is None:
-        return MapChoice(kernels[0], float(RIDGES[-1]), float("nan"))
+    judged = judge_maps(Y, asked, inputs[few, :], center, sound)
     best, ridge = judged.settled()
     error = float(np.mean(judged.by_row[best, ridge])) / inputs.shape[1]
-    kernel, after_linear = kernels[(best + 1) // 2], best > 0 and best % 2 == 0
+    kernel, after_linear = judged.kernels[(best + 1) // 2], best > 0 and best % 2 == 0
     if EXACT < error / max(float(np.mean(np.var(inputs, axis=0))), np.finfo(float).tiny) <= INTERPOLATED:
         kernels = candidate_kernels(coordinates, INTERPOLATION_WIDTHS)
         best, ridge, error = _best_interpolation(kernels, coordinates, inputs, center, sound)
         kernel, after_linear = kernels[best], False
-    return MapChoice(kernel, float(RIDGES[ridge] * mean_diagonal(kernel, coordinates)), error, after_linear)
+    ridge_of = float(RIDGES[ridge] * mean_diagonal(kernel, coordinates))
+    return MapChoice(kernel, ridge_of, error, after_linear, not judged.is_curved)
+
+
+def judging_rows(n: int) -> np.ndarray:
+    """Numbers of all n rows, or of a random choice of them, ascending."""
+    return np.sort(generator(0).permutation(n)[:JUDGED_ROWS])
+
+
+def distinct_rows(inputs: np.ndarray) -> np.ndarray:
+    """Numbers of the rows that judge candidates, ascending; of equal rows one: a copy would be no test of another."""
+    some = judging_rows(len(inputs))
+    first = {inputs[number].tobytes(): number for number in some[::-1]}
+    return np.sort(np.fromiter(first.values(), dtype=np.intp))
 
 
 @dataclass(frozen=True)
 class JudgedMaps:
-    """Squared errors of candidates on held-out rows.
+    """Squared errors of candidates at rows that were left out.
 
     Attributes
     ----------
+    kernels : list of Kernel
+        A linear one, and Gaussians.
     by_row : array of shape (candidates, ridges, rows)
-        The first candidate is linear; the others are two for each further one of the `candidate_kernels`, alone and
-        after a linear map. Infinite for ridges that rounding errors forbid, and for widths that were given up.
+        The first candidate is linear; the others are two for each further kernel, alone and after a linear map.
+        Infinite for ridges that rounding errors forbid, and for widths and ridges that were given up.
+    is_curved : bool
+        Whether Gaussians are much better than a linear map. If not, corrections to it are asked within the usual range
+        of coordinates only.
     """
 
+    kernels: list[Kernel]
     by_row: np.ndarray
+    is_curved: bool = False
 
+    @unwarned()
     def settled(self) -> tuple[int, int]:
-        """Candidate and ridge: the plain linear map, unless a ridge, or another map, is surely better."""
+        """Candidate and ridge: the plain linear map, unless another one is surely better.
+
+        First linear maps with a ridge and with Gaussians, which go on linearly where there are no rows, then Gaussians
+        alone. Among those that are surely better, the one whose gain less some standard errors is largest; with the
+        largest ridge that has the same error.
+        """
         chosen = (0, int(np.argmax(np.isfinite(self.by_row[0]).all(axis=1))))
-        for errors in (self.by_row[:1], self.by_row):
-            means = np.mean(errors, axis=2)
-            best, ridge = map(int, np.unravel_index(np.argmin(means), means.shape))
-            if surely_better(self.by_row[best, ridge], self.by_row[chosen]):
-                chosen = (best, ridge)
+        for candidates in (slice(0, None, 2), slice(None)):
+            gains, deviations = gain_of(self.by_row[candidates], self.by_row[chosen])
+            if np.any(gains > SURE * deviations):
+                careful = gains - CAREFUL * deviations
+                found = np.where(np.isfinite(careful), careful, -np.inf)
+                best, ridge = (int(number) for number in np.unravel_index(np.argmax(found), found.shape))
+                means = np.mean(self.by_row[candidates][best], axis=-1)
+                same = np.flatnonzero(means <= (1 + SAME) * means[ridge])
+                chosen = (best * (candidates.step or 1), int(same[-1]))
         return chosen
 
-
-def surely_better(errors: np.ndarray, others: np.ndarray, sure: float = SURE) -> bool:
-    """Whether errors of the same rows are smaller by so many standard errors of their mean difference."""
-    if not np.isfinite(others).all():
-        return bool(np.isfinite(errors).all())
-    # In units of the largest: squares of squared errors leave the range of numbers before inputs do.
-    gain = (others - errors) / max(float(np.max(others)), np.finfo(float).tiny)
-    return bool(np.mean(gain) > sure * np.std(gain) / np.sqrt(gain.size))
+    def settled_errors(self) -> np.ndarray:
+        """Errors of the map that would be chosen, by row."""
+        return self.by_row[self.settled()]
 
 
-def judge_maps(split: Split, inputs: np.ndarray, center: bool, sound: np.ndarray) -> JudgedMaps | None:
-    """Errors of candidates on some of the rows, each held out once; None where there are too few rows.
+@unwarned()
+def gain_of(errors: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """By how much errors are smaller than others of the same rows on average, and the standard error of that.
 
-    Equal rows are judged once: a copy among the rows that are learned from would be no test.
+    In units of the largest of the others: squares of squared errors leave the range of numbers before inputs do.
     """
-    some = generator(0).permutation(inputs.shape[0])[:JUDGED_ROWS]
-    judged = np.sort(some[np.unique(inputs[some], axis=0, return_index=True)[1]])
-    n_folds = min(FOLDS if judged.size > FEW_ROWS else FOLDS_OF_FEW, judged.size)
-    if judged.size < 3:
-        return None
-    X = measured_columns(inputs[judged])
-    parts = [(np.delete(judged, slice(start, None, n_folds)), judged[start::n_folds]) for start in range(n_folds)]
-    numbers = np.arange(judged.size)
+    gains = (others - errors) / max(float(np.max(others)), np.finfo(float).tiny)
+    return np.mean(gains, axis=-1), np.std(gains, axis=-1) / np.sqrt(gains.shape[-1])
 
-    def prepared(fold: int) -> tuple[Fold, LinearFit, list[Kernel]]:
-        learn, ask = split(*parts[fold])
-        kept, held = np.delete(numbers, slice(fold, None, n_folds)), numbers[fold::n_folds]
-        part = Fold.of(learn, X[kept], ask, X[held], center)
-        return part, LinearFit(part.Y, part.X), candidate_kernels(part.Y)
 
-    folds = run_parallel(prepared, range(n_folds))
-    by_row = np.full((2 * len(WIDTHS) + 1, RIDGES.size, judged.size), np.inf)
+def judge_maps(Y: np.ndarray, asked: np.ndarray, inputs: np.ndarray, center: bool, sound: np.ndarray) -> JudgedMaps:
+    """Errors of candidates at rows with coordinates Y that have the coordinates `asked` if they are left out."""
+    X, n_some = measured_columns(inputs), min(SCREENING_ROWS, max(len(Y) // 2, FEW_ROWS))
+    distances_of = lambda places: SquaredDistance().blocks(places, Y)(slice(None), slice(None))
+    distances = [distances_of(Y), distances_of(asked), distances_of(np.clip(asked, *usual_range(Y)))]
+    some = slice(0, None, -(-len(Y) // n_some))
+    kernels = _gaussians(float(np.median(distances[0][some, some][np.triu_indices(len(Y[some]), 1)])), WIDTHS)
 
-    def judge(fold_and_kernel: tuple[int, int]) -> None:
-        fold, number = fold_and_kernel
-        part, fit, kernels = folds[fold]
-        where = (slice(None), slice(fold, None, n_folds))
-        if number == 0:
-            by_row[0][where] = part.linear_errors(fit)
-        else:
-            by_row[2 * number - 1][where], by_row[2 * number][where] = part.errors(kernels[number], fit)
+    def errors_of(rows: LeftOutRows, which: slice, numbers: list[int], ridges: np.ndarray) -> np.ndarray:
+        values = [np.exp([-kernels[i].gamma * s[which, which] for i in numbers]) for s in distances]
+        return rows.kernel_errors(values[0], values[1], values[2], ridges)
 
-    first = range(-(-n_folds // SCREENED))
-    run_parallel(judge, [(fold, 0) for fold in range(n_folds)])
-    run_parallel(judge, [(fold, number) for number in range(1, len(WIDTHS) + 1) for fold in first])
+    few, rows = LeftOutRows(Y[some], asked[some], X[some], center), LeftOutRows(Y, asked, X, center)
+    tried = np.mean(errors_of(few, some, list(range(len(WIDTHS))), RIDGES[::STEP]), axis=-1)  # (widths, 2, ridges)
+    # The width by all ridges, so that it does not depend on the precision.
+    tried = np.min(tried, axis=1)
+    linear = np.min(np.mean(few.linear_errors(RIDGES * few.mean_square), axis=1))
+    is_curved = bool(np.min(tried) < CURVED * linear)
+    if is_curved and asked is not Y:
+        return judge_maps(Y, Y, inputs, center, sound)
+    by_row = np.full((2 * len(WIDTHS) + 1, RIDGES.size, len(Y)), np.inf)
+    by_row[0] = rows.linear_errors(RIDGES * rows.mean_square)
+    best = int(np.argmin(np.min(tried, axis=1)))
+    if is_curved:
+        distances[2] = distances[1]
+    for number in range(len(WIDTHS)) if is_curved else range(max(0, best - 1), best + 1):
+        place = STEP * int(np.flatnonzero(tried[number] <= (1 + SAME) * np.min(tried[number]))[-1])
+        near = slice(None) if is_curved else slice(max(0, place - STEP), place + STEP + 1)
+        by_row[2 * number + 1 : 2 * number + 3, near] = errors_of(rows, slice(None), [number], RIDGES[near])[0]
     by_row[:, ~sound] = np.inf
-    shown = np.concatenate([numbers[fold::n_folds] for fold in first])
-    means = np.mean(by_row[1:, :, shown], axis=2).reshape(len(WIDTHS), -1)
-    kept = 1 + np.argsort(np.min(means, axis=1), kind="stable")[:KEPT_WIDTHS]
-    run_parallel(judge, [(fold, int(number)) for number in kept for fold in range(len(first), n_folds)])
-    by_row[:, ~sound] = np.inf
-    return JudgedMaps(by_row)
+    return JudgedMaps([Linear(), *kernels], by_row, is_curved)
 
 
 def _best_interpolation(
@@ -221,17 +248,11 @@ def _best_interpolation(
 def candidate_kernels(coordinates: np.ndarray, widths: tuple[float, ...] = WIDTHS) -> list[Kernel]:
     """A linear kernel, and Gaussians of several widths."""
     median = squared_distance_percentile(coordinates, 50) if np.ptp(coordinates, axis=0).any() else 0.0
-    scale = median if median > 0 else 1.0
-    return [Linear(), *(Gaussian(1 / (width * scale)) for width in widths)]
+    return [Linear(), *_gaussians(median, widths)]
 
 
-def held_out_errors(
-    kernel: Kernel, Y: np.ndarray, X: np.ndarray, Z: np.ndarray, truth: np.ndarray, center: bool
-) -> np.ndarray:
-    """Squared errors at each row of (Z, truth) of the regressions of X on Y, shape (ridges, rows)."""
-    fold = Fold.of(Y, X, Z, truth, center)
-    fit = LinearFit(fold.Y, fold.X)
-    return fold.linear_errors(fit) if isinstance(kernel, Linear) else fold.errors(kernel, fit)[0]
+def _gaussians(median: float, widths: tuple[float, ...]) -> list[Gaussian]:
+    return [Gaussian(1 / (width * (median if median > 0 else 1.0))) for width in widths]
 
 
 def _is_principal(subspace: Subspace, coordinates: np.ndarray) -> bool:
@@ -243,35 +264,6 @@ def _is_principal(subspace: Subspace, coordinates: np.ndarray) -> bool:
     total = np.linalg.norm(covariance)
     falls = np.all(variances[1:] <= variances[:-1] + UNCORRELATED * variances[0])
     return bool(falls and np.linalg.norm(covariance - np.diag(variances)) <= UNCORRELATED * total)
-
-
-def _as_they_are(coordinates: np.ndarray) -> Split:
-    """Coordinates of kept and of held-out rows in the given subspace."""
-    return lambda kept, held: (coordinates[kept, :], coordinates[held, :])
-
-
-def refitted(kernel: Kernel, rows: Array, count: int | Callable[[np.ndarray], int], about_mean: bool) -> Split:
-    """Coordinates of kept and of held-out rows along the principal axes of the kept ones alone.
-
-    `count` is their number, or finds it from all eigenvalues, which descend.
-    """
-
-    def split(kept: np.ndarray, held: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        learn, ask = in_double(take_rows(rows, kept)), in_double(take_rows(rows, held))
-        K = to_numpy(kernel(learn))
-        means = K.mean(axis=0) if about_mean else np.zeros(kept.size)
-        most = kept.size - int(about_mean)
-        values, vectors = top_eigh(
-            K - means - means[:, None] + means.mean(), most if callable(count) else min(count, most)
-        )
-        rank = max(1, numerical_rank(values, kept.size))
-        rank = min(rank, count(values)) if callable(count) else rank
-        values, vectors = values[:rank], vectors[:, :rank]
-        # Columns sum to zero up to rounding, which small eigenvalues magnify: exactly, so that the means cancel.
-        axes = (vectors - vectors.mean(axis=0) if about_mean else vectors) / np.sqrt(values)
-        return vectors * np.sqrt(values), (to_numpy(kernel(ask, learn)) - means) @ axes
-
-    return split
 
 
 # Ridges tried by leave-one-out, relative to the largest eigenvalue of the kernel matrix. Smooth maps by wide kernels

@@ -1,4 +1,4 @@
-"""How far new rows may lie outside the range of the training rows, judged by the tails of each column."""
+"""How far new rows may lie outside the range of the training rows, and where most of them lie."""
 
 from math import isqrt
 
@@ -17,6 +17,10 @@ TRAINING_SETS = 1000
 SURE, HEAVIEST = 1.0, 0.75
 # The tail is a sixth of few rows at most: nearer to the median, columns of any shape seem to have heavy tails.
 PART = 6
+# How far beyond all rows but one at either end the usual range goes, as a fraction of the range of the middle 80 %.
+# Corrections to a linear map that went on farther out made one of 120 tables with heavy tails 1.6 times worse than PCA;
+# within this range the worst is 1.04 times worse.
+BEYOND, MIDDLE = 0.2, 0.8
 # Entries that are sorted together: 32 MiB.
 MOST_ENTRIES = 2**22
 
@@ -34,6 +38,14 @@ def range_with_margin(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     parts = [_ranges(np.sort(X.T[part], axis=1)) for part in cut(X.shape[1], max(1, MOST_ENTRIES // X.shape[0]))]
     lower, upper = zip(*parts, strict=True)
     return np.concatenate(lower), np.concatenate(upper)
+
+
+def usual_range(Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Where most rows lie: from the second smallest to the second largest value of each column, and a little beyond."""
+    ordered, end = np.sort(Y, axis=0), int((1 - MIDDLE) / 2 * len(Y))
+    room = BEYOND * (ordered[-1 - end] - ordered[end])
+    second = min(1, len(Y) - 1)
+    return ordered[second] - room, np.maximum(ordered[second], ordered[-1 - second]) + room
 
 
 def _ranges(ordered: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
