@@ -7,6 +7,7 @@ from functools import partialmethod
 import numpy as np
 import pytest
 from all_estimators import MODELS, X, Y, public_estimators
+from for_each import for_each
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
@@ -61,7 +62,7 @@ def test_the_message_of_a_fit_names_the_attribute_and_the_size_of_the_data():
         refuse_overflowing_fit("eigenvalues_", np.array([np.inf]), [[1e200]])
 
 
-@pytest.mark.parametrize("estimator", public_estimators(), ids=lambda each: each.__name__)
+@for_each("estimator", public_estimators(), ids=lambda each: each.__name__)
 def test_all_public_methods_of_all_estimators_are_looked_at(estimator):
     assert issubclass(estimator, FiniteResults)
     for name in dir(estimator):

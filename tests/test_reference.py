@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from all_estimators import MODELS
+from for_each import for_each
 from sklearn.pipeline import Pipeline
 
 pytest.importorskip("numpydoc", reason="pages of the reference are made with numpydoc, which the extra docs brings")
@@ -29,7 +30,7 @@ api = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(api)
 
 OBJECTS = {full: value for full, value in api.public_objects().items() if api.is_documented(full)}
-by_object = pytest.mark.parametrize("full", OBJECTS)
+by_object = for_each("full", OBJECTS)
 # Loaders by their full names, with the set that their examples load.
 LOADERS = {full: () for full in OBJECTS if full.startswith("preimage.datasets.load_")} | {
     "preimage.datasets.load_ida": ("banana",),
@@ -144,7 +145,7 @@ def test_all_parameters_of_a_signature_are_described(full):
     assert not [entry.name for entry in doc["Parameters"] if not "".join(entry.desc)], "an empty description"
 
 
-@pytest.mark.parametrize("model", MODELS)
+@for_each("model", MODELS)
 @pytest.mark.filterwarnings("ignore")
 def test_attributes_of_a_fitted_model_are_described(model):
     fitted = MODELS[model]()

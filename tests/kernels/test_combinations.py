@@ -3,6 +3,7 @@
 import naive
 import numpy as np
 import pytest
+from for_each import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
@@ -135,7 +136,7 @@ def test_linear_kernels_with_constants_are_linear_far_from_the_origin(kernel, rn
     assert_allclose(far.eigenvalues_, near.eigenvalues_, rtol=1e-6)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "kernel",
     [
         Gaussian(0.3) + 1.0,
@@ -150,7 +151,7 @@ def test_linear_kernels_with_constants_are_linear_far_from_the_origin(kernel, rn
     ],
     ids=repr,
 )
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@for_each("dtype", ["float64", "float32"])
 def test_inverse_profiles_of_combinations_undo_them(kernel, dtype, xp):
     s = np.concatenate([[0.0], np.geomspace(1e-2, 20.0, 30)]).astype(dtype)
     values = kernel.profile(xp.asarray(s))

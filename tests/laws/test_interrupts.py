@@ -178,6 +178,7 @@ def told():
 WORKS = [limits, settings, work_in_threads, decorated, told, errors]
 
 
+@pytest.mark.net
 @pytest.mark.parametrize("work", WORKS)
 def test_an_interrupt_at_any_moment_leaves_nothing_behind(work):
     work()

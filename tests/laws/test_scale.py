@@ -7,6 +7,7 @@ probabilities of X and of cX are the same, and pre-images are multiplied by c.
 import numpy as np
 import pytest
 from all_estimators import METHODS, TWO, X, Y, public_estimators
+from for_each import for_each
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -168,7 +169,7 @@ def test_every_estimator_is_here():
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(("dtype", "power"), UNITS)
+@for_each(("dtype", "power"), UNITS)
 @pytest.mark.parametrize("name", MODELS)
 def test_answers_do_not_depend_on_the_unit(name, dtype, power):
     def of(c):
@@ -179,7 +180,7 @@ def test_answers_do_not_depend_on_the_unit(name, dtype, power):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(("dtype", "power"), UNITS)
+@for_each(("dtype", "power"), UNITS)
 @pytest.mark.parametrize(
     ("kernel", "landmarks"),
     [(kernel, None) for kernel in KERNELS]
@@ -195,7 +196,7 @@ def test_kernels_do_not_depend_on_the_unit(kernel, landmarks, dtype, power):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("power", [-300, -160, 160, 300])
+@for_each("power", [-300, -160, 160, 300])
 @pytest.mark.parametrize("name", [name for name in MODELS if name not in OF_OTHERS])
 def test_units_without_squares_are_refused_with_the_largest_entry(name, power):
     largest = np.unravel_index(np.argmax(np.abs(CENTERED)), X.shape)
@@ -227,9 +228,9 @@ def test_linear_coordinates_scale_with_the_inputs(solver, dtype, power):
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("scale", [1e-99, 1e-30, 1e30, 1e95])
-@pytest.mark.parametrize("solver", SOLVERS)
-@pytest.mark.parametrize("K", [CENTERED @ CENTERED.T, -np.abs(X[:, :1] - X[:, 0])], ids=["kernel", "distances"])
+@for_each("scale", [1e-99, 1e-30, 1e30, 1e95])
+@for_each("solver", SOLVERS)
+@for_each("K", [CENTERED @ CENTERED.T, -np.abs(X[:, :1] - X[:, 0])], ids=["kernel", "distances"])
 def test_coordinates_scale_with_the_root_of_precomputed_values(K, solver, scale):
     expected = KernelPCA(2, kernel="precomputed").fit(K)
     model = KernelPCA(2, kernel="precomputed", eigensolver=solver).fit(scale * K)

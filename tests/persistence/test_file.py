@@ -9,6 +9,7 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
+from for_each import for_each
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from model_files import arrays_of, document_of, with_arrays, with_document, without_checksum
@@ -476,7 +477,7 @@ def changed(data, path, value):
     return with_document(data, document)
 
 
-@pytest.mark.parametrize(("path", "value", "message"), CHANGES.values(), ids=CHANGES)
+@for_each(("path", "value", "message"), CHANGES.values(), ids=CHANGES)
 def test_wrong_descriptions_are_refused(path, value, message):
     with pytest.raises(ValueError, match=message):
         from_bytes(changed(to_bytes(machine()), path, value))

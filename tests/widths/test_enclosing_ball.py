@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from for_each import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
@@ -214,8 +215,8 @@ def randomized(G, n_steps=200, seed=0, **options):
     return randomized_balls(lambda i: G[i][None], np.diag(G)[None], n_steps, np.random.default_rng(seed), **options)[0]
 
 
-@pytest.mark.parametrize(("n", "d"), [*SHAPES, (300, 400), (500, 5)])
-@pytest.mark.parametrize("seed", range(5))
+@for_each(("n", "d"), [*SHAPES, (300, 400), (500, 5)])
+@for_each("seed", range(5))
 def test_the_randomized_radius_is_within_five_percent_after_200_steps_and_never_below(n, d, seed):
     G = gram_of(n, d, seed)
     exact = gram_ball(G).squared_radius
