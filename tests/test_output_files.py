@@ -194,6 +194,7 @@ def test_a_read_only_file_is_not_replaced(tmp_path, monkeypatch):
     assert (tmp_path / "out.csv").read_text() == "old"
 
 
+@pytest.mark.net
 @POSIX
 def test_what_killed_processes_left_is_removed_and_what_living_ones_write_is_not(tmp_path):
     die = (

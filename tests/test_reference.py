@@ -11,7 +11,7 @@ import warnings
 from pathlib import Path
 
 import pytest
-from all_estimators import MODELS
+from all_estimators import MODELS, fitted
 from for_each import for_each
 from sklearn.pipeline import Pipeline
 
@@ -148,12 +148,12 @@ def test_all_parameters_of_a_signature_are_described(full):
 @for_each("model", MODELS)
 @pytest.mark.filterwarnings("ignore")
 def test_attributes_of_a_fitted_model_are_described(model):
-    fitted = MODELS[model]()
-    fitted = fitted[-1] if isinstance(fitted, Pipeline) else fitted
-    described = NumpyDocString(inspect.getdoc(type(fitted)))["Attributes"]
+    found = fitted(model)
+    found = found[-1] if isinstance(found, Pipeline) else found
+    described = NumpyDocString(inspect.getdoc(type(found)))["Attributes"]
     described = {name.strip() for entry in described for name in entry.name.split(",")}
-    found = {name for name in {*vars(fitted), *dir(type(fitted))} if re.fullmatch(r"[A-Za-z]\w*[a-z]_", name)}
-    assert not found - described
+    names = {name for name in {*vars(found), *dir(type(found))} if re.fullmatch(r"[A-Za-z]\w*[a-z]_", name)}
+    assert not names - described
 
 
 @by_object

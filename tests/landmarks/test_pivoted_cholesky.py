@@ -47,7 +47,14 @@ def law_of_two_pivots(K):
     return law
 
 
-@pytest.mark.parametrize(("method", "block_size"), [("plain", 1), ("accelerated", 2), ("accelerated", 6)])
+@pytest.mark.parametrize(
+    ("method", "block_size"),
+    [
+        pytest.param("plain", 1, marks=pytest.mark.net),
+        ("accelerated", 2),
+        pytest.param("accelerated", 6, marks=pytest.mark.net),
+    ],
+)
 def test_pivots_have_the_law_of_the_sequential_algorithm(method, block_size):
     runs, counts, rng = 3000, np.zeros((5, 5)), np.random.default_rng(1)
     selector = RandomlyPivotedCholesky(2, method=method, block_size=block_size)

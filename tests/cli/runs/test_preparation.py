@@ -183,7 +183,7 @@ def test_saved_models_fill_gaps_in(tmp_path, impute, standardize):
     np.testing.assert_array_equal(np.load(tmp_path / "same.npy"), np.load(tmp_path / "some.npy"))
 
 
-@pytest.mark.parametrize("impute", ["mean", "kernel"])
+@pytest.mark.parametrize("impute", ["mean", pytest.param("kernel", marks=pytest.mark.net)])
 @pytest.mark.parametrize("command", ["embed", "denoise"])
 def test_interrupted_runs_continue_with_the_same_preparation(tmp_path, monkeypatch, command, impute):
     holes = FRAME.copy()
