@@ -175,10 +175,11 @@ def told():
     return 1.0
 
 
-WORKS = [limits, settings, work_in_threads, decorated, told, errors]
+# All moments of these are many.
+LONG = [pytest.param(work, marks=pytest.mark.net) for work in (work_in_threads, decorated, errors)]
+WORKS = [limits, settings, told, *LONG]
 
 
-@pytest.mark.net
 @pytest.mark.parametrize("work", WORKS)
 def test_an_interrupt_at_any_moment_leaves_nothing_behind(work):
     work()
