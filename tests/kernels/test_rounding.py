@@ -1,10 +1,16 @@
 """Rounding errors of kernel values against values of exact distances, in extended precision."""
 
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 from for_each import for_each
-from precise import LONG, needs_long_double
 from scipy.sparse import csr_matrix
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "oracles"))
+
+from precise import LONG, needs_long_double
 
 from preimage.feature_space import Gram
 from preimage.kernels import Gaussian, Laplacian, Linear, Matern, RationalQuadratic
