@@ -209,3 +209,7 @@ def test_precomputed_kernels_are_combined_as_matrices():
     for combine in (lambda: 2 * Precomputed(), lambda: Precomputed() + Linear(), lambda: Precomputed() ** 2):
         with pytest.raises(TypeError, match="combined as matrices"):
             combine()
+
+
+def test_constants_are_positive_semidefinite_from_zero_on():
+    assert [Constant(value).is_positive_semidefinite for value in (-1.0, 0.0, 1.0)] == [False, True, True]
