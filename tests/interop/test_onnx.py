@@ -177,11 +177,22 @@ def test_links_and_curves(output, dtype):
     assert set(run(to_onnx(small, probabilities=False), QUERIES)) == set(found) - {"probabilities"}
 
 
-@for_each("output", OUTPUTS.values(), ids=OUTPUTS)
-@pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
-def test_graphs_compute_what_machines_do(kernel, output):
-    small = machine(kernel, output)
-    assert_same(run(to_onnx(small), QUERIES), small, QUERIES, 1e-5)
+# A quarter of all pairs has every kernel and every output; the others are a net.
+PAIRS = [(kernel, output) for kernel in KERNELS for output in OUTPUTS]
+QUARTER = [pair for pair in PAIRS if (list(KERNELS).index(pair[0]) + list(OUTPUTS).index(pair[1])) % 4 == 0]
+OTHERS = [pair for pair in PAIRS if pair not in QUARTER]
+
+
+@pytest.mark.parametrize(
+    "pairs", [pytest.param(QUARTER, id="some"), pytest.param(OTHERS, id="others", marks=pytest.mark.net)]
+)
+def test_graphs_compute_what_machines_do(pairs):
+    @for_each(("kernel", "output"), pairs)
+    def compute(kernel, output):
+        small = machine(KERNELS[kernel], OUTPUTS[output])
+        assert_same(run(to_onnx(small), QUERIES), small, QUERIES, 1e-5)
+
+    compute()
 
 
 @for_each("kernel", KERNELS.values(), ids=KERNELS)

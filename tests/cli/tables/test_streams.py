@@ -258,6 +258,7 @@ def test_small_books_that_would_fill_the_memory_are_refused(part, end, beginning
     assert peak < 150_000_000
 
 
+@pytest.mark.net
 def test_sheets_of_zeros_are_no_bombs(tmp_path):
     """Of all tables they become smallest in an archive."""
     openpyxl = pytest.importorskip("openpyxl", reason="Excel files")
