@@ -7,7 +7,7 @@ INSTALLED := $(VENV)/.installed
 
 OLDEST := .venv-oldest
 
-.PHONY: demo docs test test-oldest check fuzz bench dist clean
+.PHONY: demo docs test test-all test-oldest check fuzz bench dist clean
 
 $(INSTALLED): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -23,7 +23,12 @@ docs: $(INSTALLED)
 	OMP_NUM_THREADS=1 $(BIN)/python -m sphinx --fail-on-warning --keep-going --nitpicky --jobs auto docs $(SITE)
 	$(BIN)/python docs/check_links.py $(SITE)
 
+# What everyone runs, in some minutes. Tests that are marked as nets are left out: docs/develop/testing.md.
 test: $(INSTALLED)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -m "not net" $(PYTEST_ARGS)
+
+# Everything.
+test-all: $(INSTALLED)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto $(PYTEST_ARGS)
 
 # The suite with the lowest versions that pyproject.toml admits, on the lowest Python (which uv finds or fetches).

@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+from functools import cache
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -100,6 +101,14 @@ MODELS = {
     "DenoisingSearch": lambda: DenoisingSearch(n_components=[2, 3]).fit(X),
     "WidthSearch": lambda: WidthSearch().fit(X, Y),
 }
+
+
+@cache
+def fitted(name):
+    """One of these models, fitted once for all tests that only ask it."""
+    return MODELS[name]()
+
+
 METHODS = ("predict", "decision_function", "predict_proba", "transform", "denoise", "score_samples")
 
 

@@ -69,10 +69,12 @@ def rng():
     return np.random.default_rng(0)
 
 
-def pytest_addoption(parser):
-    parser.addoption("--slow", action="store_true", help="also run tests marked slow")
+# Random and damaged problems, oracles in extended precision, machines that fail: `make test-all` runs these folders.
+NETS = {"hostile", "net", "oracles"}
+TESTS = Path(__file__).parent
 
 
+@pytest.hookimpl(tryfirst=True)  # marks are there before tests are chosen by them
 def pytest_collection_modifyitems(config, items):
     # Processes that share the tests compare their names, and addresses differ between processes.
     addressed = [item.nodeid for item in items if " at 0x" in item.nodeid]
@@ -82,8 +84,18 @@ def pytest_collection_modifyitems(config, items):
         for_scipy = [item for item in items if "check_array_api" in item.name]
         config.hook.pytest_deselected(items=for_scipy)
         items[:] = [item for item in items if "check_array_api" not in item.name]
-    if config.getoption("--slow"):
-        return
+    configurations = {}
     for item in items:
-        if "slow" in item.keywords:
-            item.add_marker(pytest.mark.skip(reason="slow; run with --slow"))
+        folder = item.path.relative_to(TESTS).parts[0] if item.path.is_relative_to(TESTS) else ""
+        in_a_browser = "chromium" in getattr(item, "fixturenames", ())
+        if folder in NETS or in_a_browser or is_another_configuration(item, configurations):
+            item.add_marker(pytest.mark.net)
+
+
+def is_another_configuration(item, first):
+    """Whether scikit-learn checks an estimator here whose class it checked with other parameters before."""
+    parameters = item.callspec.params if hasattr(item, "callspec") else {}
+    if not {"estimator", "check"} <= set(parameters):
+        return False
+    estimator = parameters["estimator"]
+    return first.setdefault((item.path, item.originalname, type(estimator)), estimator) is not estimator

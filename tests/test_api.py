@@ -6,7 +6,7 @@ import pkgutil
 from importlib import import_module
 from pathlib import Path
 
-import pytest
+from for_each import for_each
 
 import preimage
 
@@ -21,7 +21,7 @@ CALLABLES = [
     for module, name in NAMES
     if inspect.isclass(getattr(import_module(module), name)) or inspect.isroutine(getattr(import_module(module), name))
 ]
-by_name = pytest.mark.parametrize(("module", "name"), CALLABLES, ids=lambda part: part)
+by_name = for_each(("module", "name"), CALLABLES, ids=lambda part: part)
 
 
 def test_only_listed_modules_say_that_their_names_are_public():

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from data import data_directory
+from for_each import for_each
 from sklearn.datasets import load_digits
 
 ROOT = Path(__file__).parents[1]
@@ -95,7 +96,7 @@ def untied(text, claims, given):
     return [text[max(0, n.start() - 40) : n.end() + 20] for n in numbers if not inside(n)]
 
 
-@pytest.mark.parametrize("page", PAGES)
+@for_each("page", PAGES)
 def test_every_number_is_tied_to_a_record_or_given(page):
     claims = [claim for claim in CLAIMS if claim["page"] == page]
     given = [each for each in GIVEN if each["page"] == page]
@@ -109,7 +110,7 @@ def test_a_number_without_a_record_is_found():
     assert len(untied(text, [{"text": "is {} times faster"}], [{"text": "takes 12 s"}])) == 1
 
 
-@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: f"{claim['page']}: {claim['text'][:50]}")
+@for_each("claim", CLAIMS, ids=lambda claim: f"{claim['page']}: {claim['text'][:50]}")
 def test_texts_agree_with_what_was_measured(claim):
     found = spans(claim["text"], prose(claim["page"]))
     assert len(found) == 1, f"{claim['page']} has {len(found)} places like {claim['text']!r}; the claim needs one."
@@ -121,12 +122,12 @@ def test_texts_agree_with_what_was_measured(claim):
         assert abs(as_number(text) - measured) <= allowed, f"the text says {text}; {path.name} has {measured}."
 
 
-@pytest.mark.parametrize("given", GIVEN, ids=lambda given: f"{given['page']}: {given['text'][:50]}")
+@for_each("given", GIVEN, ids=lambda given: f"{given['page']}: {given['text'][:50]}")
 def test_given_numbers_are_still_in_the_text(given):
     assert given["why"] and spans(given["text"], prose(given["page"]))
 
 
-@pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)
+@for_each("path", RECORDS, ids=lambda path: path.stem)
 def test_records_say_how_they_were_obtained(path):
     contents = json.loads(path.read_text(encoding="utf-8"))
     script = (ROOT / contents["script"]).read_text(encoding="utf-8")
@@ -138,7 +139,7 @@ def test_records_say_how_they_were_obtained(path):
     assert all(np.isfinite(value) for value in contents["values"].values())
 
 
-@pytest.mark.parametrize("path", REPORTS, ids=lambda path: path.stem)
+@for_each("path", REPORTS, ids=lambda path: path.stem)
 def test_reports_name_their_scripts_and_versions(path):
     text = path.read_text(encoding="utf-8")
     scripts = set(re.findall(r"benchmarks/[\w/]+\.py", text))
@@ -146,7 +147,7 @@ def test_reports_name_their_scripts_and_versions(path):
     assert "NumPy" in text and "scikit-learn" in text
 
 
-@pytest.mark.parametrize("path", REPORTS, ids=lambda path: path.stem)
+@for_each("path", REPORTS, ids=lambda path: path.stem)
 def test_reports_speak_of_measurements_and_not_of_their_history(path):
     text = path.read_text(encoding="utf-8")
     for phrase in (r"\bbars? (?:of |[≤\d])", r"[#(.] ?bars?\b", r"earlier implementation", r"library existed"):
@@ -170,6 +171,7 @@ CHEAP = {
 }
 
 
+@pytest.mark.net
 @pytest.mark.parametrize("name", CHEAP)
 def test_cheap_records_are_measured_again(name):
     settings, tolerance, needs = CHEAP[name]

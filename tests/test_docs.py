@@ -11,6 +11,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from for_each import for_each
 from test_layers import LAYERS
 
 import preimage
@@ -39,9 +40,10 @@ def prose(page):
     return CODE.sub(" ", page.read_text(encoding="utf-8"))
 
 
-each_page = pytest.mark.parametrize("page", [*PAGES, *READ_IN_THE_REPOSITORY], ids=name_of)
+each_page = for_each("page", [*PAGES, *READ_IN_THE_REPOSITORY], ids=name_of)
 
 
+@pytest.mark.net
 @pytest.mark.parametrize("page", WITH_CODE, ids=name_of)
 def test_code_of_a_page_runs(page):
     text = page.read_text(encoding="utf-8")
@@ -56,6 +58,7 @@ def test_code_of_a_page_runs(page):
 README_BLOCKS = running_code.blocks((ROOT / "README.md").read_text(encoding="utf-8"))
 
 
+@pytest.mark.net
 @pytest.mark.parametrize("block", README_BLOCKS, ids=lambda block: f"line {block.line}")
 @pytest.mark.filterwarnings("ignore")
 def test_code_of_the_readme_runs_as_it_stands(block, tmp_path, monkeypatch):
@@ -115,7 +118,7 @@ def defined_labels():
     return set(LABEL.findall(text))
 
 
-@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE)))
+@for_each("path", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE)))
 def test_labels_that_code_cites_are_defined(path):
     text = path.read_text(encoding="utf-8")
     cited = set(LABEL.findall(text))

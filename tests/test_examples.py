@@ -6,6 +6,7 @@ import warnings
 from pathlib import Path
 
 import pytest
+from for_each import for_each
 from legible_figures import check_figure
 from threadpoolctl import threadpool_limits
 
@@ -25,6 +26,7 @@ def _without_a_screen():
         plt.close("all")
 
 
+@pytest.mark.net
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_example_runs_and_draws(path, capsys):
     plt.close("all")  # those of other tests
@@ -43,7 +45,7 @@ def check_figures():
         check_figure(plt.figure(number))
 
 
-@pytest.mark.parametrize("path", [*EXAMPLES, *PAGES], ids=lambda path: path.stem)
+@for_each("path", [*EXAMPLES, *PAGES], ids=lambda path: path.stem)
 def test_pages_to_read_on_exist(path):
     pages = re.findall(r":doc:`/([\w/]+)`", path.read_text(encoding="utf-8"))
     assert pages, "an example says where to read on"

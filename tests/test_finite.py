@@ -6,7 +6,8 @@ from functools import partialmethod
 
 import numpy as np
 import pytest
-from all_estimators import MODELS, X, Y, public_estimators
+from all_estimators import MODELS, X, Y, fitted, public_estimators
+from for_each import for_each
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
@@ -61,7 +62,7 @@ def test_the_message_of_a_fit_names_the_attribute_and_the_size_of_the_data():
         refuse_overflowing_fit("eigenvalues_", np.array([np.inf]), [[1e200]])
 
 
-@pytest.mark.parametrize("estimator", public_estimators(), ids=lambda each: each.__name__)
+@for_each("estimator", public_estimators(), ids=lambda each: each.__name__)
 def test_all_public_methods_of_all_estimators_are_looked_at(estimator):
     assert issubclass(estimator, FiniteResults)
     for name in dir(estimator):
@@ -136,7 +137,7 @@ def _queries(model):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_far_queries_get_finite_numbers_or_an_error_without_warnings(name):
-    model, messages = MODELS[name](), []
+    model, messages = fitted(name), []
     for size in (1e20, 1e155, 1e307):  # above, scikit-learn's own checks warn
         for method in _queries(model):
             with warnings.catch_warnings():

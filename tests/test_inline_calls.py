@@ -10,7 +10,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-import pytest
+from for_each import for_each
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -49,7 +49,7 @@ def problem(call):
         return str(error)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+@for_each("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_quoted_calls_have_parameters_that_exist(page):
     wrong = {code: problem(call) for code, call in quoted_calls(page.read_text(encoding="utf-8"))}
     assert not any(wrong.values()), {code: error for code, error in wrong.items() if error}

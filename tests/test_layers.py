@@ -3,7 +3,7 @@
 import ast
 from pathlib import Path
 
-import pytest
+from for_each import for_each
 
 import preimage
 
@@ -74,7 +74,7 @@ def imported_packages(path):
             yield from (alias.name.split(".")[1] for alias in node.names if alias.name.startswith("preimage."))
 
 
-@pytest.mark.parametrize("path", sorted(ROOT.rglob("*.py")), ids=lambda path: str(path.relative_to(ROOT)))
+@for_each("path", sorted(ROOT.rglob("*.py")), ids=lambda path: str(path.relative_to(ROOT)))
 def test_imports_point_down(path):
     package = package_of(path)
     if package in EVERYTHING:
@@ -88,7 +88,7 @@ def test_imports_point_down(path):
         assert lower or at_the_bottom, f"{path.relative_to(ROOT)} imports {other}, which is not below it"
 
 
-@pytest.mark.parametrize("path", sorted(ROOT.rglob("*.py")), ids=lambda path: str(path.relative_to(ROOT)))
+@for_each("path", sorted(ROOT.rglob("*.py")), ids=lambda path: str(path.relative_to(ROOT)))
 def test_dask_is_known_to_the_machine_room_alone(path):
     """Estimators and algorithms use its verbs (`is_lazy`, `in_memory`, `map_rows`, ...); only texts name Dask."""
     if package_of(path) in {"_rows", "_dask", "_arrays"}:

@@ -274,6 +274,7 @@ def test_every_preimage_solver_is_here():
     assert {each for each in public if not inspect.isabstract(each)} - named <= {solvers.Auto, solvers.ExactInverse}
 
 
+@pytest.mark.net
 @pytest.mark.parametrize("route", ROUTES)
 def test_memory_stays_within_the_budget(route, monkeypatch):
     # Where `max_memory` is left out, or a class does not have it, the budget is half of what is free.

@@ -10,6 +10,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from for_each import for_each
 
 import preimage
 from preimage import _output_files
@@ -193,6 +194,7 @@ def test_a_read_only_file_is_not_replaced(tmp_path, monkeypatch):
     assert (tmp_path / "out.csv").read_text() == "old"
 
 
+@pytest.mark.net
 @POSIX
 def test_what_killed_processes_left_is_removed_and_what_living_ones_write_is_not(tmp_path):
     die = (
@@ -260,7 +262,7 @@ def test_outputs_need_names_that_differ_in_more_than_capitals(tmp_path):
 GIVEN_A_PATH = {"cli/tables/_files.py", "cli/runs/_partial.py", "cli/runs/_inflation.py"}
 
 
-@pytest.mark.parametrize("path", sorted(ROOT.rglob("*.py")), ids=lambda path: str(path.relative_to(ROOT)))
+@for_each("path", sorted(ROOT.rglob("*.py")), ids=lambda path: str(path.relative_to(ROOT)))
 def test_files_take_their_names_in_one_place(path):
     """Elsewhere nothing is renamed, and what is written goes to a path that `replacing` gave."""
     name = str(path.relative_to(ROOT))

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from for_each import for_each
 
 from preimage import _products, _threads
 from preimage._products import difference, product
@@ -25,9 +26,9 @@ def small_pieces(monkeypatch):
     monkeypatch.setattr(_threads, "allowed_threads", lambda: 8)
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("order", ["C", "F", "strided"])
+@for_each("shape", SHAPES)
+@for_each("dtype", [np.float64, np.float32])
+@for_each("order", ["C", "F", "strided"])
 def test_a_product_is_that_of_numpy(shape, dtype, order):
     n, m, k = shape
     rng = np.random.default_rng(0)

@@ -51,6 +51,7 @@ def smoothed_usps():
     return smooth(usps.X_train), usps.y_train, smooth(usps.X_test), usps.y_test
 
 
+@pytest.mark.net
 def test_usps_denoising_beats_linear_pca_by_the_published_factor(smoothed_usps):
     """Best linear over best kernel error 1.6 at 32 and 512 components, Gaussian noise 0.5; on part of the digits."""
     X_train, y_train, X_test, _ = smoothed_usps
@@ -64,6 +65,7 @@ def test_usps_denoising_beats_linear_pca_by_the_published_factor(smoothed_usps):
     assert by_pca / np.mean((model.denoise(noisy) - clean) ** 2) == pytest.approx(1.6, abs=0.1)
 
 
+@pytest.mark.net
 def test_usps_features_of_second_order_beat_first_order(smoothed_usps):
     """Table 2 of technical report 44, 256 components: 8.7 % for degree 1, 5.5 % for degree 2; here on fewer digits."""
     from sklearn.svm import LinearSVC

@@ -11,7 +11,8 @@ import warnings
 from pathlib import Path
 
 import pytest
-from all_estimators import MODELS
+from all_estimators import MODELS, fitted
+from for_each import for_each
 from sklearn.pipeline import Pipeline
 
 pytest.importorskip("numpydoc", reason="pages of the reference are made with numpydoc, which the extra docs brings")
@@ -29,7 +30,7 @@ api = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(api)
 
 OBJECTS = {full: value for full, value in api.public_objects().items() if api.is_documented(full)}
-by_object = pytest.mark.parametrize("full", OBJECTS)
+by_object = for_each("full", OBJECTS)
 # Roles and directives that Sphinx adds to reStructuredText and that docstrings or numpydoc use.
 for role in ("obj", "class", "func", "meth", "mod", "doc", "ref"):
     roles.register_generic_role(role, nodes.literal)
@@ -130,15 +131,15 @@ def test_all_parameters_of_a_signature_are_described(full):
     assert not [entry.name for entry in doc["Parameters"] if not "".join(entry.desc)], "an empty description"
 
 
-@pytest.mark.parametrize("model", MODELS)
+@for_each("model", MODELS)
 @pytest.mark.filterwarnings("ignore")
 def test_attributes_of_a_fitted_model_are_described(model):
-    fitted = MODELS[model]()
-    fitted = fitted[-1] if isinstance(fitted, Pipeline) else fitted
-    described = NumpyDocString(inspect.getdoc(type(fitted)))["Attributes"]
+    found = fitted(model)
+    found = found[-1] if isinstance(found, Pipeline) else found
+    described = NumpyDocString(inspect.getdoc(type(found)))["Attributes"]
     described = {name.strip() for entry in described for name in entry.name.split(",")}
-    found = {name for name in {*vars(fitted), *dir(type(fitted))} if re.fullmatch(r"[A-Za-z]\w*[a-z]_", name)}
-    assert not found - described
+    names = {name for name in {*vars(found), *dir(type(found))} if re.fullmatch(r"[A-Za-z]\w*[a-z]_", name)}
+    assert not names - described
 
 
 @by_object

@@ -10,10 +10,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from for_each import for_each
 
 ROOT = Path(__file__).parents[1]
 SCRIPTS = sorted(path for folder in ("benchmarks", "examples") for path in (ROOT / folder).rglob("*.py"))
-each_script = pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: str(path.relative_to(ROOT)))
+each_script = for_each("path", SCRIPTS, ids=lambda path: str(path.relative_to(ROOT)))
 
 
 def imported(tree):

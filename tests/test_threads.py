@@ -269,6 +269,7 @@ def _threads_here(_):
     return allowed_threads()
 
 
+@pytest.mark.net
 def test_workers_of_joblib_share_the_cores():
     with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
         assert joblib.Parallel(2)(joblib.delayed(_threads_here)(i) for i in range(2)) == [1, 1]

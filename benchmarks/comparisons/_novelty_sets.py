@@ -1,9 +1,8 @@
 """Data sets with normal and novel rows: real ones, and development sets with groups and rows that repeat."""
 
 import numpy as np
+from data import IDA_NAMES, load_coil20, load_ida, load_ionosphere, load_mnist, load_usps
 from sklearn import datasets as bundled
-
-from preimage.datasets import IDA_NAMES, load_coil20, load_ida, load_ionosphere, load_mnist, load_usps
 
 BUNDLED = {
     "digits": bundled.load_digits,

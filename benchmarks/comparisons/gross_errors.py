@@ -34,9 +34,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import _data  # noqa: F401
 from _measure import record
 from _reports import option_parser, origin, publish, table
+from data import load_ida, load_mnist, load_usps
 
 from preimage import KernelPCA
-from preimage.datasets import load_ida, load_mnist, load_usps
 
 N_TRAIN, N_VALIDATION, N_TEST = 400, 40, 60
 FRACTION = 0.2

@@ -36,9 +36,9 @@ from sklearn.impute import IterativeImputer, KNNImputer, SimpleImputer
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _measure import record
 from _reports import option_parser, origin, progress, publish, table
+from data import load_abalone, load_ida
 
 from preimage import KernelImputer
-from preimage.datasets import load_abalone, load_ida
 
 NEIGHBORS = (1, 3, 5, 10, 20, 30)
 LEAVES = (1, 5)  # rows in a leaf

@@ -40,7 +40,6 @@ sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parent)]
 from _measure import record
 from _novelty_sets import DEVELOPMENT, REPORT, are_pixels, load
 from _reports import option_parser, origin, publish
-from data import IDA_NAMES, load_ida, load_ionosphere, load_mnist, load_usps
 
 from preimage import KernelNoveltyDetector, KernelPCA
 from preimage.kernels import resolve_gamma

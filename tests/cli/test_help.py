@@ -41,6 +41,7 @@ def files(tmp_path_factory):
     return folder
 
 
+@pytest.mark.net
 @pytest.mark.parametrize("line", list(dict.fromkeys([*OF_THE_HELP, *OF_THE_MANUAL])))
 def test_examples_run(files, monkeypatch, line):
     monkeypatch.chdir(files)

@@ -165,6 +165,7 @@ def test_a_reader_that_has_gone_ends_a_command_quietly():
     assert child.wait() == ExitCode.PIPE_CLOSED
 
 
+@pytest.mark.net
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is always full")
 def test_odd_terminals_get_what_they_can_show():
     """A full disk, a terminal without Greek, and closed streams."""

@@ -113,8 +113,16 @@ def folder(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("run", RUNS)
-@pytest.mark.parametrize("problem", PROBLEMS)
+# Every problem in two commands, and these in every command; all of them together are a net.
+EVERYWHERE = ("missing file", "header alone", "a missing value", "equal rows", "numbers of 1e200")
+PAIRS = [
+    pytest.param(problem, run, marks=[] if run in ("embed", "denoise") or problem in EVERYWHERE else pytest.mark.net)
+    for problem in PROBLEMS
+    for run in RUNS
+]
+
+
+@pytest.mark.parametrize(("problem", "run"), PAIRS)
 def test_wrong_data_end_in_one_line(folder, tmp_path, monkeypatch, problem, run):
     name, make, codes = PROBLEMS[problem]
     for file in ("good.npy", "gaps.npy", "model.skops", "model.safetensors"):

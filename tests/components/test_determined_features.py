@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from for_each import for_each
 from numpy.testing import assert_allclose
 from sklearn.datasets import load_wine, make_moons
 
@@ -64,8 +65,8 @@ def require_true(Y, said, dtype, *, weights=None, uncorrelated):
 
 @every_set
 @both_precisions
-@pytest.mark.parametrize("landmarks", [None, 20, SparseGreedy(20)], ids=repr)
-@pytest.mark.parametrize("noise", ["none", "pairs", "weights"])
+@for_each("landmarks", [None, 20, SparseGreedy(20)], ids=repr)
+@for_each("noise", ["none", "pairs", "weights"])
 def test_ratios_of_oriented_features_are_their_variances(name, dtype, landmarks, noise):
     for gamma, X in problems(name, dtype):
         options, weights = {}, None
@@ -81,8 +82,8 @@ def test_ratios_of_oriented_features_are_their_variances(name, dtype, landmarks,
 
 @every_set
 @both_precisions
-@pytest.mark.parametrize("landmarks", [None, 20, SparseGreedy(20)], ids=repr)
-@pytest.mark.parametrize("weighted", [False, True])
+@for_each("landmarks", [None, 20, SparseGreedy(20)], ids=repr)
+@for_each("weighted", [False, True])
 def test_variances_of_semi_supervised_components_hold(name, dtype, landmarks, weighted):
     y = np.where(np.arange(90) % 4 == 0, LABELS, -1)
     for gamma, X in problems(name, dtype):
@@ -133,8 +134,8 @@ def test_a_component_that_rounding_decides_is_left_out_and_those_after_it_are_ke
 
 @every_set
 @both_precisions
-@pytest.mark.parametrize("norm", ["l1", "l2"])
-@pytest.mark.parametrize("center", [False, True])
+@for_each("norm", ["l1", "l2"])
+@for_each("center", [False, True])
 def test_sparse_features_are_what_they_say(name, dtype, norm, center):
     for gamma, X in problems(name, dtype):
         estimator = SparseKernelFeatureAnalysis(25, gamma=gamma, norm=norm, center=center)

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from for_each import for_each
 from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.datasets import load_iris, load_wine, make_moons
@@ -170,7 +171,7 @@ class TestClaimsHoldOnRows:
             warnings.simplefilter("ignore", UserWarning)  # narrow kernels: no point is like another
             return principal_subspace(Gram(kernel, X).held(), ALL, np.random.default_rng(0))
 
-    @pytest.mark.parametrize("selector", [KMeans(60), Uniform(30), RandomlyPivotedCholesky(60)], ids=str)
+    @for_each("selector", [KMeans(60), Uniform(30), RandomlyPivotedCholesky(60)], ids=str)
     def test_every_selector(self, name, gamma, selector):
         X, kernel = SETS[name] - SETS[name].mean(axis=0), Gaussian(gamma)
         model, exact = fit(X, selector, ALL, kernel), self.exact(X, kernel)
@@ -192,7 +193,7 @@ class TestClaimsHoldOnRows:
         weights = np.random.default_rng(1).uniform(0.1, 3, size=len(X))
         assert off_claim(fit(X, KMeans(60), ALL, kernel, weights=weights).principal, X, weights) < 1e-6
 
-    @pytest.mark.parametrize("n_batches", [2, 7, 30])
+    @for_each("n_batches", [2, 7, 30])
     def test_batches(self, name, gamma, n_batches):
         X, kernel = SETS[name] - SETS[name].mean(axis=0), Gaussian(gamma)
         nothing = KernelMoments.nothing(kernel, KMeans(60, random_state=0).select(kernel, X).points)

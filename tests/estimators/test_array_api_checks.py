@@ -43,6 +43,7 @@ def with_scipy_array_api(*arguments):
     return counts, done.stdout + done.stderr
 
 
+@pytest.mark.net
 def test_estimators_pass_the_checks_of_scikit_learn():
     if not get_tags(KernelPCA()).array_api_support:
         pytest.skip("this SciPy is too old for the checks")
@@ -59,6 +60,7 @@ def test_every_file_of_checks_takes_part():
     assert found == {Path(__file__)} | {TESTS / name for name in CHECKED}
 
 
+@pytest.mark.net
 def test_what_holds_without_that_environment_holds_in_it():
     counts, printed = with_scipy_array_api("estimators/test_array_api_tag.py", "test_arrays.py", "test_linalg.py")
     assert set(counts) <= {"passed", "skipped"}, printed[-6000:]

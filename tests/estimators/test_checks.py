@@ -37,6 +37,7 @@ class Grow:
         return "grow"
 
 
+# The first of each class is checked by `make test`, the others by `make test-all`: see tests/conftest.py.
 ESTIMATORS = [
     KernelPCA(),
     KernelPCA(2, kernel="linear"),
@@ -74,17 +75,17 @@ ESTIMATORS = [
     KernelFisherDiscriminant(multiclass="one_vs_rest"),
     KernelFisherDiscriminant(multiclass="one_vs_rest", threshold="margin", alpha=0.1),
     KernelFisherDiscriminant(landmarks=RandomlyPivotedCholesky(200)),
-    KernelFisherDiscriminantCV(),
-    KernelFisherDiscriminantCV(gammas=[0.5], alphas=[0.01, 0.1], landmarks=RandomlyPivotedCholesky(200)),
     KernelFisherDiscriminantCV(gammas=[0.3], alphas=[0.01], cv="loo"),
+    KernelFisherDiscriminantCV(gammas=[0.5], alphas=[0.01, 0.1], landmarks=RandomlyPivotedCholesky(200)),
+    KernelFisherDiscriminantCV(),
     PenalizedDiscriminant(),
     PenalizedDiscriminant(0.1, n_components=2, priors="empirical"),
     SparseGreedyRegressor(),
     SparseGreedyRegressor(kernel="linear", fit_intercept=False),
     # One candidate: leaving a row out is not the same as leaving one of its repetitions out.
     SparseGreedyRegressor(RandomlyPivotedCholesky(200), alpha=[0.1]),
-    KernelProjectionPursuit(),
     KernelProjectionPursuit(n_principal=2, tol=1e-15),
+    KernelProjectionPursuit(),
     KernelProjectionPursuit(2, kernel="linear", order=3, algorithm="deflation", extreme="largest"),
     KernelProjectionPursuit(1, n_principal=2, landmarks=10),
     SparseKernelFeatureAnalysis(),

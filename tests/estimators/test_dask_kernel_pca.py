@@ -316,6 +316,7 @@ class TestCluster:
         with client.as_current(), pytest.raises(ValueError, match="NaN"):
             model().fit(layout(X, "even"))
 
+    @pytest.mark.net
     def test_a_worker_killed_during_fit_changes_nothing(self, client, X, tmp_path):
         held = model().fit(X)
         home, folder = os.getpid(), str(tmp_path)
@@ -463,6 +464,7 @@ class TestAllRowsOnWorkers:
         with client.as_current(), pytest.raises(RuntimeError, match="no kernel here"):
             exact(kernel=fails_elsewhere, preimage="learned").fit(layout(X, "even"))
 
+    @pytest.mark.net
     def test_a_worker_killed_during_fit_changes_nothing(self, client, X, tmp_path):
         home, folder = os.getpid(), str(tmp_path)
 

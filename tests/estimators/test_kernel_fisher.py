@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from for_each import for_each
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.special import expit
@@ -57,9 +58,9 @@ def test_directions_have_variance_one_within_classes(blobs):
     assert_allclose(features.mean(axis=0), 0, atol=1e-8)
 
 
-@pytest.mark.parametrize("threshold", ["gaussian", "midpoint", "empirical", "margin"])
-@pytest.mark.parametrize("landmarks", [None, 60, "kmeans", KMeans(40)])
-@pytest.mark.parametrize("regularizer", ["norm", "identity", "both"])
+@for_each("threshold", ["gaussian", "midpoint", "empirical", "margin"])
+@for_each("landmarks", [None, 60, "kmeans", KMeans(40)])
+@for_each("regularizer", ["norm", "identity", "both"])
 def test_tells_moons_apart(moons, threshold, landmarks, regularizer):
     X, y = moons
     model = KernelFisherDiscriminant(

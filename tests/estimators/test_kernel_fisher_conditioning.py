@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from for_each import for_each
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_classification, make_moons
@@ -22,10 +23,10 @@ def labelled(n, d, dtype=float, n_classes=2):
     return (rng.normal(size=(n, d)) + 2 * rng.normal(size=(n_classes, d))[y]).astype(dtype), y
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("d", [1, 2, 30])
-@pytest.mark.parametrize("landmarks", [None, 5, 60])
-@pytest.mark.parametrize("regularizer", ["norm", "identity", "both"])
+@for_each("dtype", [np.float32, np.float64])
+@for_each("d", [1, 2, 30])
+@for_each("landmarks", [None, 5, 60])
+@for_each("regularizer", ["norm", "identity", "both"])
 def test_every_width_and_ridge_gives_finite_decisions(dtype, d, landmarks, regularizer):
     X, y = labelled(120, d, dtype)
     for gamma in (1e-8, 1e-4, 1e-2, 1.0, 1e4):
@@ -51,10 +52,10 @@ def test_many_rows_on_landmarks():
     assert KernelFisherDiscriminant(gamma="median", landmarks=200).fit(X, y).score(X, y) > 0.98
 
 
-@pytest.mark.parametrize("n_classes", [2, 4])
-@pytest.mark.parametrize("landmarks", [None, 60])
-@pytest.mark.parametrize("alpha", [0.0, 1e-12])
-@pytest.mark.parametrize("seed", range(3))
+@for_each("n_classes", [2, 4])
+@for_each("landmarks", [None, 60])
+@for_each("alpha", [0.0, 1e-12])
+@for_each("seed", range(3))
 def test_no_ridge_and_a_linear_kernel_are_linear_discriminant_analysis(n_classes, landmarks, alpha, seed):
     X, y = make_classification(
         400,

@@ -52,9 +52,9 @@ def test_results_do_not_depend_on_threads(blobs, monkeypatch, options):
     searches = []
     for threads in (1, 2, 8):
         monkeypatch.setattr(_threads, "allowed_threads", lambda count=threads: count)
-        searches.append(KernelFisherDiscriminantCV(alphas=[0.01, 1], **options).fit(X, y))
+        searches.append(KernelFisherDiscriminantCV(gammas=[0.05, 0.5], alphas=[0.01, 1], **options).fit(X, y))
     monkeypatch.setattr(_threads, "allowed_threads", lambda: 8)
-    searches.append(KernelFisherDiscriminantCV(alphas=[0.01, 1], n_jobs=2, **options).fit(X, y))
+    searches.append(KernelFisherDiscriminantCV(gammas=[0.05, 0.5], alphas=[0.01, 1], n_jobs=2, **options).fit(X, y))
     first, *others = searches
     for other in others:
         assert other.best_params_ == first.best_params_

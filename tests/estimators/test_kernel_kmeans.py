@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from for_each import for_each
 from naive import monomials
 from scipy import sparse
 from sklearn.base import clone
@@ -338,10 +339,10 @@ def test_batches_of_a_precomputed_kernel_are_refused(X):
 class TestCopies:
     """More clusters than distinct points."""
 
-    @pytest.mark.parametrize("kernel", ["rbf", "linear", "poly", "laplacian"])
-    @pytest.mark.parametrize("landmarks", [None, 3])
-    @pytest.mark.parametrize("algorithm", ["lloyd", "online"])
-    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    @for_each("kernel", ["rbf", "linear", "poly", "laplacian"])
+    @for_each("landmarks", [None, 3])
+    @for_each("algorithm", ["lloyd", "online"])
+    @for_each("dtype", [np.float32, np.float64])
     def test_copies_of_a_row_have_one_label(self, kernel, landmarks, algorithm, dtype):
         for seed in range(6):
             rng = np.random.default_rng(seed)

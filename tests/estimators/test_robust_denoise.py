@@ -91,6 +91,7 @@ def test_all_losses_agree_on_rows_without_errors(loss, model):
     assert mean_square(Z, CLEAN[:10]) < 0.02 and outliers.mean() < 0.15
 
 
+@pytest.mark.net
 def test_arrays_of_other_libraries(xp):
     model = KernelPCA(50, gamma=0.06).fit(xp.asarray(TRAINING[:150]))
     X = salted()[:5]

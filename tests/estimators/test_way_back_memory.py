@@ -35,8 +35,8 @@ SOLVERS = [
     FixedPoint(penalty=0.1),
     Gradient(max_iter=5),
     SparsePath(n_penalties=2, max_iter=3),
-    WeightedMean(),
-    DistanceConstraint(),
+    pytest.param(WeightedMean(), marks=pytest.mark.net),
+    pytest.param(DistanceConstraint(), marks=pytest.mark.net),
 ]
 
 

@@ -5,12 +5,13 @@ from importlib.resources import files
 
 import pytest
 from browser import MODULES
+from for_each import for_each
 from test_words import found
 
 ASSETS = MODULES.parent
 SCRIPTS = sorted(MODULES.rglob("*.js"))
 STYLES = sorted(ASSETS.rglob("*.css"))
-each_script = pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: str(path.relative_to(MODULES)))
+each_script = for_each("path", SCRIPTS, ids=lambda path: str(path.relative_to(MODULES)))
 
 # Ways from text to code or markup, and ways out of the file. The policy of a page stops most of them when they run;
 # here they are found even where no test goes.

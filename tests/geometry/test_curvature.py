@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from for_each import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -63,7 +64,7 @@ def contracted(kernel, X):
     return np.einsum("nac,nbd,nabcd->n", inverse, inverse, riemann_tensor(kernel, X))
 
 
-@pytest.mark.parametrize("kernel", ISOTROPIC + DIRECTED, ids=name)
+@for_each("kernel", ISOTROPIC + DIRECTED, ids=name)
 def test_riemann_tensor_is_made_of_derivatives_of_the_connection(kernel):
     """R^a_bcd = ∂_c Γ^a_db − ∂_d Γ^a_cb + Γ^a_ce Γ^e_db − Γ^a_de Γ^e_cb."""
     for x, ours in zip(POINTS, riemann_tensor(kernel, POINTS)):
@@ -179,7 +180,7 @@ def test_the_sphere_has_the_curvature_of_the_sphere(d):
     np.testing.assert_allclose([across, along], 1, rtol=1e-10)
 
 
-@pytest.mark.parametrize("kernel", ISOTROPIC + DIRECTED, ids=name)
+@for_each("kernel", ISOTROPIC + DIRECTED, ids=name)
 def test_shortcuts_equal_contractions_of_the_tensor(kernel):
     scale = 1 + np.abs(riemann_tensor(kernel, POINTS)).max()
     expected = contracted(kernel, POINTS)

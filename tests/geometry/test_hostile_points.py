@@ -4,6 +4,7 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
+from for_each import for_each
 
 from preimage import geometry
 from preimage.kernels import Cosine, Exponential, Gaussian, Iterated, Linear, Matern, Multiquadric, Polynomial, Sigmoid
@@ -30,7 +31,7 @@ SCALES = [1e-300, 1e-160, 1e-100, 1e100, 1e160, 1e300]
 pytestmark = pytest.mark.filterwarnings("error")
 
 
-@pytest.mark.parametrize("scale", SCALES)
+@for_each("scale", SCALES)
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 def test_geometry_is_finite_or_refused(kernel, scale):
     for function in FUNCTIONS:
@@ -40,7 +41,7 @@ def test_geometry_is_finite_or_refused(kernel, scale):
         assert not np.isnan(geometry.log_volume_element(kernel, scale * X)).any()
 
 
-@pytest.mark.parametrize("scale", SCALES)
+@for_each("scale", SCALES)
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 def test_mercer_reports_have_finite_margins(kernel, scale):
     with suppress(ValueError):

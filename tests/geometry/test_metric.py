@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from for_each import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -51,7 +52,7 @@ def value(kernel, x, y):
     return float(kernel(x[None], y[None])[0, 0])
 
 
-@pytest.mark.parametrize("kernel", ISOTROPIC + DIRECTED, ids=name)
+@for_each("kernel", ISOTROPIC + DIRECTED, ids=name)
 def test_metric_is_the_mixed_derivative_of_the_kernel(kernel):
     slope = lambda x, y: kernel.gradient(x[None], y[None], np.ones((1, 1)))[0]
     if not is_smooth(kernel):  # third derivatives jump on the diagonal: differences are of first order there
@@ -62,7 +63,7 @@ def test_metric_is_the_mixed_derivative_of_the_kernel(kernel):
         np.testing.assert_allclose(metric_tensor(kernel, POINTS), expected, rtol=1e-8, atol=1e-9)
 
 
-@pytest.mark.parametrize("kernel", SMOOTH, ids=name)
+@for_each("kernel", SMOOTH, ids=name)
 def test_metric_from_lengths(kernel):
     """The second form of (C1): half the second derivative of k(x, x) minus that of k(·, y) in y."""
     half = lambda x: kernel.diagonal_gradient(x[None])[0] / 2
@@ -88,7 +89,7 @@ def test_closed_form_equals_the_jet(kernel):
     )
 
 
-@pytest.mark.parametrize("kernel", SMOOTH, ids=name)
+@for_each("kernel", SMOOTH, ids=name)
 def test_jet_is_made_of_derivatives_of_the_kernel(kernel):
     jet = diagonal_jet(kernel, POINTS, CURVATURE)
     differences = diagonal_jet(disguised(kernel), POINTS, CURVATURE)
@@ -286,7 +287,7 @@ def test_bad_input_is_named(kernel, X, error, message):
         metric_tensor(kernel, X)
 
 
-@pytest.mark.parametrize("kernel", ISOTROPIC + DIRECTED, ids=name)
+@for_each("kernel", ISOTROPIC + DIRECTED, ids=name)
 def test_christoffel_symbols_are_derivatives_of_the_metric(kernel):
     """Γ^c_ab = ½ g^cm (∂_a g_mb + ∂_b g_ma − ∂_m g_ab)."""
     gamma = christoffel_symbols(kernel, POINTS)

@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
+from for_each import for_each
 from surfaces import DIRECTED, ISOTROPIC, MATRIX, POINTS, TALL, disguised, name
 
 from preimage.geometry import log_volume_element, metric_tensor
 from preimage.kernels import Cosine, Exponential, Gaussian, Linear, MappedInputs, Polynomial, ScaledInputs, Sigmoid
 
 
-@pytest.mark.parametrize("kernel", ISOTROPIC + DIRECTED, ids=name)
+@for_each("kernel", ISOTROPIC + DIRECTED, ids=name)
 def test_volume_element_is_the_root_of_the_determinant(kernel):
     expected = 0.5 * np.linalg.slogdet(metric_tensor(kernel, POINTS))[1]
     np.testing.assert_allclose(log_volume_element(kernel, POINTS), expected, rtol=1e-10, atol=1e-12)

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from cases import LABELS, inputs, labels, quietly, targets
+from for_each import for_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -93,8 +94,8 @@ def assert_equal_answers(machine, model, Z):
         assert_allclose(machine.output.probabilities(F), model.predict_proba(Z), **CLOSE)
 
 
-@pytest.mark.parametrize("names", ["binary", "three strings"])
-@pytest.mark.parametrize("front", ["kernel PCA", "scikit-learn's kernel PCA"])
+@for_each("names", ["binary", "three strings"])
+@for_each("front", ["kernel PCA", "scikit-learn's kernel PCA"])
 @pytest.mark.parametrize("last", CLASSIFIERS)
 def test_classifiers_on_kernel_pca(front, last, names):
     X, Z = inputs(0)

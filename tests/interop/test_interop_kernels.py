@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from cases import inputs
+from for_each import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 from labels import label
@@ -64,13 +65,13 @@ WITHOUT_COUNTERPART = [
 ]
 
 
-@pytest.mark.parametrize("kernel", WITH_COUNTERPART + WITHOUT_COUNTERPART, ids=label)
+@for_each("kernel", WITH_COUNTERPART + WITHOUT_COUNTERPART, ids=label)
 def test_values_between_new_and_training_points(kernel):
     X, Z = inputs(0)
     assert_allclose(kernel_of_gaussian_process(kernel)(Z, X), kernel(Z, X), rtol=1e-11, atol=1e-13)
 
 
-@pytest.mark.parametrize("kernel", WITH_COUNTERPART, ids=str)
+@for_each("kernel", WITH_COUNTERPART, ids=str)
 def test_counterparts_have_gradients(kernel):
     assert kernel_of_gaussian_process(kernel).has_gradient
 

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from for_each import for_each
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA, IncrementalPCA, TruncatedSVD
@@ -150,14 +151,14 @@ def assert_computes(proto, model, tolerance):
             assert np.mean(np.abs(values - expected) <= wanted) > 0.97
 
 
-@pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
+@for_each("step", STEPS.values(), ids=STEPS)
 def test_steps_before_a_machine_are_part_of_the_graph(step):
     model = fitted(make_pipeline(step, SVR(gamma=0.5)), Y)
     assert_computes(to_onnx(model), model, 2e-5)
     assert_computes(to_onnx(model, dtype="float64"), model, 1e-9)
 
 
-@pytest.mark.parametrize(("machine", "y"), MACHINES.values(), ids=MACHINES)
+@for_each(("machine", "y"), MACHINES.values(), ids=MACHINES)
 def test_machines_after_a_scaler(machine, y):
     model = fitted(make_pipeline(StandardScaler(), machine), y)
     assert_computes(to_onnx(model), model, 2e-5)

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from cases import LABELS, inputs, labels, quietly, targets
+from for_each import for_each
 from labels import label
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
@@ -82,10 +83,10 @@ SVM_KERNELS = [
 ]
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("names", LABELS.values(), ids=LABELS)
-@pytest.mark.parametrize("shape", ["ovr", "ovo"])
-@pytest.mark.parametrize("kind", [SVC, NuSVC])
+@for_each("seed", range(3))
+@for_each("names", LABELS.values(), ids=LABELS)
+@for_each("shape", ["ovr", "ovo"])
+@for_each("kind", [SVC, NuSVC])
 def test_classifiers(kind, names, shape, seed):
     X, Z = inputs(seed, n=150)
     settings = {"C": 3.0} if kind is SVC else {"nu": 0.1}
@@ -97,8 +98,8 @@ def test_classifiers(kind, names, shape, seed):
     assert not machine.output.has_probabilities
 
 
-@pytest.mark.parametrize("parameters", SVM_KERNELS, ids=label)
-@pytest.mark.parametrize("names", ["binary", "three"])
+@for_each("parameters", SVM_KERNELS, ids=label)
+@for_each("names", ["binary", "three"])
 def test_kernels_of_classifiers(parameters, names):
     X, Z = inputs(0)
     svm = quietly(SVC(C=2.0, **parameters), X, labels(X, 0, LABELS[names]))
@@ -108,9 +109,9 @@ def test_kernels_of_classifiers(parameters, names):
     assert machine.n_features_in == 4
 
 
-@pytest.mark.parametrize("names", ["binary", "binary strings", "three", "five"])
-@pytest.mark.parametrize("kind", [SVC, NuSVC])
-@pytest.mark.parametrize("seed", range(3))
+@for_each("names", ["binary", "binary strings", "three", "five"])
+@for_each("kind", [SVC, NuSVC])
+@for_each("seed", range(3))
 def test_probabilities(kind, names, seed):
     X, Z = inputs(seed, n=150)
     settings = {"C": 3.0} if kind is SVC else {"nu": 0.1}
@@ -174,8 +175,8 @@ def test_zero_belongs_to_the_second_class():
     same_function(svm, Z, ["decision_function", "predict"])
 
 
-@pytest.mark.parametrize("parameters", SVM_KERNELS, ids=label)
-@pytest.mark.parametrize("kind", [SVR, NuSVR, OneClassSVM])
+@for_each("parameters", SVM_KERNELS, ids=label)
+@for_each("kind", [SVR, NuSVR, OneClassSVM])
 def test_regression_and_detection(kind, parameters):
     X, Z = inputs(1)
     if kind is OneClassSVM:
@@ -212,9 +213,9 @@ def test_no_support_vectors_of_a_precomputed_kernel():
     same_function(svm, Z @ X.T, ["predict"])
 
 
-@pytest.mark.parametrize("parameters", SVM_KERNELS[:9], ids=label)
-@pytest.mark.parametrize("names", ["binary", "five"])
-@pytest.mark.parametrize("sparse_type", [sparse.csr_array, sparse.csr_matrix, sparse.csc_array])
+@for_each("parameters", SVM_KERNELS[:9], ids=label)
+@for_each("names", ["binary", "five"])
+@for_each("sparse_type", [sparse.csr_array, sparse.csr_matrix, sparse.csc_array])
 def test_sparse_models_keep_sparse_points(sparse_type, names, parameters):
     X, Z = inputs(2)
     X, Z = X * (np.abs(X) > 0.7), Z * (np.abs(Z) > 0.7)
@@ -273,8 +274,8 @@ RIDGE_KERNELS = [
 ]
 
 
-@pytest.mark.parametrize("n_outputs", [None, 1, 3])
-@pytest.mark.parametrize("parameters", RIDGE_KERNELS, ids=label)
+@for_each("n_outputs", [None, 1, 3])
+@for_each("parameters", RIDGE_KERNELS, ids=label)
 def test_kernel_ridge(parameters, n_outputs):
     X, Z = inputs(4)
     if "chi2" in str(parameters["kernel"]):
@@ -324,9 +325,9 @@ def test_the_default_kernel_of_gaussian_processes():
     same_function(GaussianProcessRegressor(alpha=0.1).fit(X, targets(X, 5)), Z, ["predict"])
 
 
-@pytest.mark.parametrize("probability", [True, False])
-@pytest.mark.parametrize("names", LABELS.values(), ids=LABELS)
-@pytest.mark.parametrize("kind", [SVC, NuSVC])
+@for_each("probability", [True, False])
+@for_each("names", LABELS.values(), ids=LABELS)
+@for_each("kind", [SVC, NuSVC])
 def test_one_versus_rest(kind, names, probability):
     X, Z = inputs(6)
     inner = kind(probability=probability, random_state=0, **({"nu": 0.05} if kind is NuSVC else {}))

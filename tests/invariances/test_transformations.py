@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from for_each import for_each
 from labels import label
 from scipy import sparse
 from scipy.ndimage import gaussian_filter
@@ -120,7 +121,7 @@ def test_channels_move_together():
     np.testing.assert_allclose(moved[0, 30:], 2 * moved[0, :30], atol=1e-12)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@for_each("dtype", [np.float32, np.float64])
 @by_repr
 def test_precision_is_kept(transformation, dtype):
     X = images().astype(dtype)

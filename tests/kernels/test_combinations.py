@@ -3,6 +3,7 @@
 import naive
 import numpy as np
 import pytest
+from for_each import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
@@ -135,7 +136,7 @@ def test_linear_kernels_with_constants_are_linear_far_from_the_origin(kernel, rn
     assert_allclose(far.eigenvalues_, near.eigenvalues_, rtol=1e-6)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "kernel",
     [
         Gaussian(0.3) + 1.0,
@@ -150,7 +151,7 @@ def test_linear_kernels_with_constants_are_linear_far_from_the_origin(kernel, rn
     ],
     ids=repr,
 )
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@for_each("dtype", ["float64", "float32"])
 def test_inverse_profiles_of_combinations_undo_them(kernel, dtype, xp):
     s = np.concatenate([[0.0], np.geomspace(1e-2, 20.0, 30)]).astype(dtype)
     values = kernel.profile(xp.asarray(s))
@@ -208,3 +209,7 @@ def test_precomputed_kernels_are_combined_as_matrices():
     for combine in (lambda: 2 * Precomputed(), lambda: Precomputed() + Linear(), lambda: Precomputed() ** 2):
         with pytest.raises(TypeError, match="combined as matrices"):
             combine()
+
+
+def test_constants_are_positive_semidefinite_from_zero_on():
+    assert [Constant(value).is_positive_semidefinite for value in (-1.0, 0.0, 1.0)] == [False, True, True]

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from for_each import for_each
 from scipy import sparse
 
 from preimage import KernelPCA
@@ -31,9 +32,9 @@ def _no_warnings():
         yield
 
 
-@pytest.mark.parametrize("make", [np.asarray, sparse.csr_matrix], ids=["dense", "sparse"])
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("scale", SCALES)
+@for_each("make", [np.asarray, sparse.csr_matrix], ids=["dense", "sparse"])
+@for_each("dtype", ["float64", "float32"])
+@for_each("scale", SCALES)
 @pytest.mark.parametrize("kernel", DECAYING)
 def test_kernels_of_distances_reach_their_limits(kernel, scale, dtype, make):
     if dtype == "float32" and scale > 1e30:
@@ -107,8 +108,8 @@ def test_a_far_row_does_not_move_percentiles():
     np.testing.assert_allclose(resolve_gamma("median", X), resolve_gamma("median", X[:-1]), rtol=0.2)
 
 
-@pytest.mark.parametrize("kernel", [Gaussian(), Laplacian(), Polynomial(), Chi2()], ids=repr)
-@pytest.mark.parametrize("kind", ["csr", "csc", "coo", "dok", "lil", "bsr", "dia"])
+@for_each("kernel", [Gaussian(), Laplacian(), Polynomial(), Chi2()], ids=repr)
+@for_each("kind", ["csr", "csc", "coo", "dok", "lil", "bsr", "dia"])
 def test_every_kind_of_sparse_matrix_is_compared(kind, kernel):
     dense = np.where(BASE > 0.5, BASE, 0)
     np.testing.assert_allclose(kernel(sparse.csr_matrix(dense).asformat(kind)), kernel(dense), rtol=1e-12)

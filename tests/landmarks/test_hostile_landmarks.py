@@ -4,6 +4,7 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
+from for_each import for_each
 from scipy.sparse import csr_matrix
 
 from preimage import EmpiricalKernelMap, KernelPCA, SparseGreedyRegressor
@@ -25,8 +26,8 @@ SELECTORS = [AutoLandmarks, FeatureAnalysis, KMeans, PivotedCholesky, RandomlyPi
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")
-@pytest.mark.parametrize("scale", [1e100, 1e200, 1e300])
-@pytest.mark.parametrize("kernel", [Linear(), Sigmoid(0.5), Polynomial(2), Gaussian()], ids=repr)
+@for_each("scale", [1e100, 1e200, 1e300])
+@for_each("kernel", [Linear(), Sigmoid(0.5), Polynomial(2), Gaussian()], ids=repr)
 @pytest.mark.parametrize("selector", SELECTORS)
 def test_huge_values_are_answered_or_refused(selector, kernel, scale):
     with suppress(ValueError):  # values that overflow are refused

@@ -47,7 +47,9 @@ def law_of_two_pivots(K):
     return law
 
 
-@pytest.mark.parametrize("block_size", [1, 2, 6])
+@pytest.mark.parametrize(
+    "block_size", [pytest.param(1, marks=pytest.mark.net), 2, pytest.param(6, marks=pytest.mark.net)]
+)
 def test_pivots_have_the_law_of_the_sequential_algorithm(block_size):
     runs, counts, rng = 3000, np.zeros((5, 5)), np.random.default_rng(1)
     selector = RandomlyPivotedCholesky(2, block_size=block_size)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from for_each import for_each
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
@@ -69,7 +70,7 @@ def test_landmarks_that_span_everything_leave_rounding_alone(selector):
 
 
 @every_selector
-@pytest.mark.parametrize(("gamma", "scale"), [(1.0, 1.0), (5.0, 3.0), (1e4, 1.0), (1.0, 1e3)])
+@for_each(("gamma", "scale"), [(1.0, 1.0), (5.0, 3.0), (1e4, 1.0), (1.0, 1e3)])
 def test_duplicates_are_chosen_once(selector, gamma, scale):
     """Also where the kernel is so narrow that rounding of distances is far larger than that of its values."""
     X = np.repeat(scale * data(20), 10, axis=0)
@@ -134,8 +135,8 @@ def test_float32_stops_where_only_rounding_is_left(selector):
 
 
 @every_selector
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("gamma", [1e-3, 0.1])
+@for_each("dtype", [np.float64, np.float32])
+@for_each("gamma", [1e-3, 0.1])
 def test_wide_kernels_are_held_to_rounding(selector, dtype, gamma):
     X = np.random.default_rng(0).normal(size=(500, 2)).astype(dtype)
     landmarks = asked(selector, n_landmarks=300).select(Gaussian(gamma), X)

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from for_each import for_each
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "hostile"))
 
@@ -117,7 +118,7 @@ def fault_of(kind, call, *given):
     return ""
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@for_each("name", FUNCTIONS)
 def test_functions_say_which_argument_is_wrong(name):
     faults = []
     for attribute in arrays_of(name):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from for_each import for_each
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.svm import SVC
@@ -120,7 +121,7 @@ def values(model, X):
     return np.abs(found) if found.dtype.kind == "f" else found
 
 
-@pytest.mark.parametrize("cutting", CUTS)
+@for_each("cutting", CUTS)
 @pytest.mark.parametrize("name", ON_CHUNKS)
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names", "ignore:X has feature names")
 def test_cuts_do_not_matter(name, cutting):
@@ -134,7 +135,7 @@ def test_cuts_do_not_matter(name, cutting):
     np.testing.assert_allclose(values(model, cut_up(ROWS)), expected, rtol=tol, atol=tol * np.abs(expected).max())
 
 
-@pytest.mark.parametrize("name", [*ON_CHUNKS, *REFUSED])
+@for_each("name", [*ON_CHUNKS, *REFUSED])
 def test_a_late_nan_is_refused(name):
     estimator, has_classes = ON_CHUNKS[name] if name in ON_CHUNKS else (REFUSED[name], True)
     X = ROWS.copy()

@@ -32,7 +32,7 @@ OF_ROWS = (
 OF_ROWS += ("reconstruction_error", "impute")
 OF_MODEL = ("component_preimages", "component_images", "cluster_preimages")
 # Few rows, and as many as other routes take: held and computed matrices, iterations instead of decompositions.
-SIZES = [60, 1500]
+SIZES = [60, pytest.param(1500, marks=pytest.mark.net)]
 
 
 def is_ready(cls, method):

@@ -1,7 +1,7 @@
 """Every public callable: results have memory of their own, inputs stay what they were, read-only inputs are taken.
 
 The tables of calls are those of the fuzzer (tests/hostile), here with plain data that every call accepts; a public name
-without a line fails tests/hostile/test_fuzz.py. Constructors keep their arguments, as scikit-learn's conventions ask,
+without a line fails a test below. Constructors keep their arguments, as scikit-learn's conventions ask,
 and values of the theory (kernels, expansions, subspaces) that are made from others share arrays with them.
 """
 
@@ -12,38 +12,43 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from for_each import for_each
 from sklearn.svm import SVC
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "hostile"))
 
 import hostile_paths  # noqa: F401
-from hostile_calls import COORDINATES, ESTIMATORS, OPTIONAL, SHARING_MODELS, call_of, methods_of
+from hostile_calls import ARGUMENTS, COORDINATES, ESTIMATORS, NOT_GIVEN, OPTIONAL, SHARING_MODELS, call_of, methods_of
 from hostile_containers import fingerprint
-from hostile_functions import FUNCTIONS
+from hostile_functions import FUNCTIONS, MODULES, NOT_CALLED
 from hostile_memory import VALUES, learned, shared
-from hostile_methods import METHODS
+from hostile_methods import METHODS, NOT_MADE, OWNERS, SHARING, WRITING, api, public_classes
 from hostile_problem import Case, Problem
 from hostile_run import run
+from hostile_strategies import KEPT, strategy_of
 
 from preimage import KernelPCA, PenalizedDiscriminant, compress, inflation_report, plotting
 from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels import Gaussian
 from preimage.model_selection import WidthSearch, pr_curve
 
-# What functions and estimators need to be called at all.
-ESTIMATOR_OF = {
-    "preimage.compress": "=SVC()",
-    "preimage.explore": "=KernelPCA(2)",
-    "preimage.inflation_report": "=KernelPCA(2)",
-    "interop.machine_of": "=SVC()",
-    "model_selection.capacity_report": "=SVC()",
-    "model_selection.sensitivity_map": "=SVC()",
-    "CompressedClassifier": "=SVC()",
-    "CompressedRegressor": "=SVR()",
-    "CompressedDetector": "=OneClassSVM()",
-    "CompressedTransformer": "=KernelPCA(2)",
-    "Renormalized": "=KernelPCA(2)",
-    "WidthSearch": "=SVC()",
+# What functions and estimators need to be called at all, and few points and candidates where more would only take time.
+PARAMETERS = {
+    "preimage.compress": {"estimator": "=SVC()"},
+    "preimage.explore": {"estimator": "=KernelPCA(2)"},
+    "preimage.inflation_report": {"estimator": "=KernelPCA(2)"},
+    "interop.machine_of": {"estimator": "=SVC()"},
+    "model_selection.capacity_report": {"estimator": "=SVC()"},
+    "model_selection.sensitivity_map": {"estimator": "=SVC()"},
+    "CompressedClassifier": {"estimator": "=SVC()", "n_points": 3},
+    "CompressedRegressor": {"estimator": "=SVR()", "n_points": 3},
+    "CompressedDetector": {"estimator": "=OneClassSVM()", "n_points": 3},
+    "CompressedTransformer": {"estimator": "=KernelPCA(2)", "n_points": 3},
+    "DenoisingSearch": {"n_components": [1, 2], "gammas": [0.5]},
+    "KernelFisherDiscriminantCV": {"gammas": [0.1, 1.0], "alphas": [0.01]},
+    "KernelImputerCV": {"gammas": [0.1], "noises": [1e-3], "cv": 2},
+    "Renormalized": {"estimator": "=KernelPCA(2)"},
+    "WidthSearch": {"estimator": "=SVC()"},
 }
 # Parameters with arrays of the user, and those that lead to other code, by the name of the route.
 ROUTES = {
@@ -60,21 +65,59 @@ ROUTES = {
 
 
 def problem(name, **fields):
-    params = {"estimator": ESTIMATOR_OF[name]} if name in ESTIMATOR_OF else {}
+    params = PARAMETERS.get(name, {}) | fields.pop("params", {})
+    if "kernel" in params:
+        params.pop("gammas", None)  # such kernels have no width to choose
     target = "numbers" if name.endswith("Regressor") else "two classes"
-    return Problem(name, params=params | fields.pop("params", {}), target=target, n=12, **fields)
+    return Problem(name, params=params, target=target, n=12, **fields)
 
 
-@pytest.mark.parametrize("name", METHODS)
+@for_each("name", METHODS)
 def test_methods_of_values_share_nothing_and_change_nothing(name):
     findings = run(problem(name))
     assert not findings, findings[0].message
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@for_each("name", FUNCTIONS)
 def test_functions_share_nothing_and_change_nothing(name):
     findings = run(problem(name))
     assert not findings, findings[0].message
+
+
+def test_every_public_function_is_called_or_left_out_for_a_reason():
+    for name, module in MODULES.items():
+        functions = [each for each in module.__all__ if inspect.isfunction(getattr(module, each))]
+        missing = [each for each in functions if f"{name}.{each}" not in {*FUNCTIONS, *NOT_CALLED}]
+        assert not missing, f"{name}: {missing}"
+
+
+def test_every_public_module_has_its_functions_called():
+    drawn = {"plotting", "exceptions"}  # figures are below, errors are no functions
+    without = {"reduced_sets", "invariances"}
+    modules = {each.removeprefix("preimage.") for each in api.PUBLIC}
+    assert modules - drawn - without <= set(MODULES)
+
+
+def test_every_public_class_is_an_estimator_or_has_an_object_or_a_reason():
+    missing = set(public_classes()) - {*OWNERS, *NOT_MADE}
+    assert not missing
+
+
+def test_exceptions_are_of_methods_that_exist():
+    names = {each for full in METHODS for each in (full.split(".")[-1], ".".join(full.split(".")[1:]))}
+    assert not {*SHARING, *WRITING} - names
+
+
+@for_each("name", ESTIMATORS)
+def test_every_parameter_and_argument_is_varied_or_left_out_for_a_reason(name):
+    cls = ESTIMATORS[name]
+    for parameter in inspect.signature(cls).parameters:
+        assert parameter in KEPT or strategy_of(cls, parameter) is not None, f"no values for {name}({parameter}=…)"
+    for method in methods_of(cls):
+        function = inspect.getattr_static(cls, method)
+        signature = inspect.signature(getattr(function, "fn", function))
+        for argument in list(signature.parameters)[1:]:
+            assert argument in ARGUMENTS or argument in NOT_GIVEN, f"no values for {name}.{method}({argument}=…)"
 
 
 def fitted(name, case):

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from all_estimators import public_estimators
+from for_each import for_each
 from labels import label
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
@@ -199,8 +200,8 @@ def test_files_answer_as_the_model_does(model, names, tmp_path):
     assert_same(answers(skops.loads(data, trusted=skops.get_untrusted_types(data=data))), own, 0.0)
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=label)
-@pytest.mark.parametrize("names", LABELS)
+@for_each("dtype", [np.float64, np.float32], ids=label)
+@for_each("names", LABELS)
 @pytest.mark.parametrize("name", sorted({**CLASSIFIERS, **IN_FILES}.keys() - WITHOUT_PROBABILITIES))
 def test_the_predicted_class_is_the_most_probable(name, names, dtype):
     model = {**CLASSIFIERS, **IN_FILES}[name]

@@ -175,7 +175,9 @@ def told():
     return 1.0
 
 
-WORKS = [limits, settings, work_in_threads, decorated, told, errors]
+# All moments of these are many.
+LONG = [pytest.param(work, marks=pytest.mark.net) for work in (work_in_threads, decorated, errors)]
+WORKS = [limits, settings, told, *LONG]
 
 
 @pytest.mark.parametrize("work", WORKS)

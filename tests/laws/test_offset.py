@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from for_each import for_each
 from sklearn.decomposition import PCA
 from sklearn.decomposition import KernelPCA as PeerKernelPCA
 
@@ -56,9 +57,9 @@ def rows(near, offset, dtype):
     return far, far.astype(float) - offset
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("offset", OFFSETS)
-@pytest.mark.parametrize("preimage", ["auto", "fixed_point", "exact", "gradient", "conformal"])
+@for_each("dtype", [np.float64, np.float32])
+@for_each("offset", OFFSETS)
+@for_each("preimage", ["auto", "fixed_point", "exact", "gradient", "conformal"])
 def test_the_way_back_is_that_of_pca_at_any_offset(near, queries, offset, dtype, preimage):
     (X, plain), (Z, plain_queries) = rows(near, offset, dtype), rows(queries, offset, dtype)
     model, peer = KernelPCA(2, kernel="linear", preimage=preimage).fit(X), PCA(2).fit(plain)

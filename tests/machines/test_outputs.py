@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from for_each import for_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from labels import label
@@ -126,7 +127,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("name", "field", "value"), BAD, ids=lambda part: label(part)[:30])
+@for_each(("name", "field", "value"), BAD, ids=lambda part: label(part)[:30])
 def test_bad_values_are_refused(name, field, value):
     good = OUTPUTS[1] if name == "Binary" else GOOD[name]
     with pytest.raises(ValueError, match=name):
@@ -158,7 +159,7 @@ def test_values_of_other_functions_are_refused(output):
             output.predict(np.zeros(shape))
 
 
-@pytest.mark.parametrize("output", OUTPUTS, ids=str)
+@for_each("output", OUTPUTS, ids=str)
 def test_values_of_any_array_library(xp, output):
     F = values_for(output)
     theirs = xp.asarray(F)

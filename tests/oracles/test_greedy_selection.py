@@ -9,6 +9,7 @@ from itertools import product
 import mpmath
 import numpy as np
 import pytest
+from for_each import for_each
 from sklearn.base import clone
 
 from preimage.kernels import Gaussian, Linear, Polynomial
@@ -125,8 +126,8 @@ def test_landmarks_are_independent_and_leave_what_they_say(selector, case):
         assert len(landmarks) == len(X)
 
 
-@pytest.mark.parametrize("tolerance", [1e-2, 1e-5, 1e-8, 1e-10])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@for_each("tolerance", [1e-2, 1e-5, 1e-8, 1e-10])
+@for_each("dtype", [np.float64, np.float32])
 @every_selector
 def test_a_tolerance_is_kept(selector, dtype, tolerance):
     X = ROWS.astype(dtype)
@@ -138,7 +139,7 @@ def test_a_tolerance_is_kept(selector, dtype, tolerance):
 
 
 @every_case
-@pytest.mark.parametrize("block_size", [1, 4, 64])
+@for_each("block_size", [1, 4, 64])
 def test_the_farthest_row_is_next(block_size, case):
     kernel, X, K = CASES[case]
     landmarks = PivotedCholesky(len(X), block_size=block_size).select(kernel, X)
@@ -150,7 +151,7 @@ def test_the_farthest_row_is_next(block_size, case):
         oracle.add(int(p))
 
 
-@pytest.mark.parametrize("block_size", [1, 4])
+@for_each("block_size", [1, 4])
 @every_case
 def test_the_row_of_the_largest_gain_is_next(case, block_size):
     """While all residuals are known well enough; farther down the farthest row is taken."""

@@ -9,6 +9,7 @@ of other rows is added; landmarks chosen badly would hide more.
 import numpy as np
 import precise_fisher as precise
 import pytest
+from for_each import for_each
 
 from preimage import KernelFisherDiscriminant, KernelFisherDiscriminantCV
 from preimage.discriminants import GramFisher
@@ -53,9 +54,9 @@ def relative_error(values, expected):
     return np.max(np.abs(np.asarray(values, float) - expected)) / np.max(np.abs(expected))
 
 
-@pytest.mark.parametrize("kind", ["plain", "repeated", "zero rows", "rank deficient", "offset"])
+@for_each("kind", ["plain", "repeated", "zero rows", "rank deficient", "offset"])
 @pytest.mark.parametrize("name", KERNELS)
-@pytest.mark.parametrize("on_landmarks", [False, True])
+@for_each("on_landmarks", [False, True])
 def test_decisions(kind, name, on_landmarks):
     kernel, exact = KERNELS[name]
     X, codes, queries = rows(kind)
@@ -110,9 +111,9 @@ def test_tiny_and_huge_inputs(scale, name):
         assert relative_error(other.decision_function(scale * queries), expected) <= 1e-9
 
 
-@pytest.mark.parametrize("kind", ["plain", "repeated", "zero rows", "rank deficient"])
+@for_each("kind", ["plain", "repeated", "zero rows", "rank deficient"])
 @pytest.mark.parametrize("name", ["gaussian 0.0001", "gaussian 0.01", "gaussian 1", "linear"])
-@pytest.mark.parametrize("weighted", [False, True])
+@for_each("weighted", [False, True])
 def test_leave_one_out_values(kind, name, weighted):
     kernel, exact = KERNELS[name]
     X, codes, _ = rows(kind)

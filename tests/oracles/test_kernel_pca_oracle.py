@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import precise
 import pytest
+from for_each import for_each
 from precise import needs_long_double
 
 from preimage import KernelPCA
@@ -69,8 +70,8 @@ def kernel_and_formula(name, gamma):
     return Laplacian(gamma), lambda X, Y: precise.laplacian(X, Y, gamma)
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("gamma", 10.0 ** np.arange(-5, 4))
+@for_each("dtype", ["float64", "float32"])
+@for_each("gamma", 10.0 ** np.arange(-5, 4))
 @pytest.mark.parametrize("name", ["gaussian", "laplacian"])
 def test_widths_over_eight_decades(name, gamma, dtype):
     X, queries = (rows.astype(dtype) for rows in rows("plain"))
@@ -82,8 +83,8 @@ def test_widths_over_eight_decades(name, gamma, dtype):
     compare(model, oracle, X, queries, DETERMINED[np.dtype(dtype).itemsize])
 
 
-@pytest.mark.parametrize("solver", ["dense", "block_krylov"])
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@for_each("solver", ["dense", "block_krylov"])
+@for_each("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("kind", HARD)
 @pytest.mark.parametrize("name", ["gaussian", "laplacian"])
 def test_hard_data(name, kind, dtype, solver):

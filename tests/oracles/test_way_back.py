@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import precise
 import pytest
+from for_each import for_each
 from precise import LONG, needs_long_double
 
 from preimage import KernelPCA
@@ -64,8 +65,8 @@ def relative_gradient(Z, start, points, weights, gamma, penalty):
     return np.sqrt(np.sum(step**2, axis=1)) / np.maximum(size, np.finfo(LONG).tiny)
 
 
-@pytest.mark.parametrize("relative_penalty", [0.0, 0.1])
-@pytest.mark.parametrize("solver", SOLVERS)
+@for_each("relative_penalty", [0.0, 0.1])
+@for_each("solver", SOLVERS)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["double", "single"])
 def test_objectives_are_true_and_points_are_stationary(kind, solver, relative_penalty, dtype):

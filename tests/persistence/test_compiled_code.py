@@ -4,6 +4,7 @@ from importlib import import_module
 
 import numpy as np
 import pytest
+from for_each import for_each
 from model_files import arrays_of, document_of, header_of, with_arrays, with_document
 from scipy import sparse
 from sklearn.decomposition import LatentDirichletAllocation
@@ -106,7 +107,7 @@ FORGERIES = {
 
 
 @pytest.mark.parametrize("name", MACHINES)
-@pytest.mark.parametrize("attribute", FORGERIES)
+@for_each("attribute", FORGERIES)
 def test_machines_that_libsvm_could_not_follow_are_refused(name, attribute):
     for forge in FORGERIES[attribute]:
         model = MACHINES[name]()
@@ -138,7 +139,7 @@ def test_a_machine_of_one_class_is_refused():
         from_bytes(to_bytes(model))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "attribute", "forge"),
     [
         ("SGDClassifier", "_average_coef", lambda a: np.zeros((1, 1))),

@@ -5,7 +5,7 @@ import inspect
 
 import numpy as np
 import pytest
-from all_estimators import MODELS, X, answers, public_estimators
+from all_estimators import MODELS, X, answers, fitted, public_estimators
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.svm import SVC
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 @pytest.fixture(scope="module")
 def models():
-    return {name: make() for name, make in MODELS.items()}
+    return {name: fitted(name) for name in MODELS}
 
 
 def assert_same_answers(found, expected):

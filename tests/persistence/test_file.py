@@ -9,6 +9,7 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
+from for_each import for_each
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from model_files import arrays_of, document_of, with_arrays, with_document, without_checksum
@@ -476,7 +477,7 @@ def changed(data, path, value):
     return with_document(data, document)
 
 
-@pytest.mark.parametrize(("path", "value", "message"), CHANGES.values(), ids=CHANGES)
+@for_each(("path", "value", "message"), CHANGES.values(), ids=CHANGES)
 def test_wrong_descriptions_are_refused(path, value, message):
     with pytest.raises(ValueError, match=message):
         from_bytes(changed(to_bytes(machine()), path, value))
@@ -577,6 +578,7 @@ def places(node, path=()):
         yield from places(part, (*path, key))
 
 
+@pytest.mark.net
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.InconsistentVersionWarning")
 @settings(max_examples=400, deadline=None)
 @given(st.sampled_from(SAMPLES), st.integers(0, 10**6), JSON, st.booleans())
@@ -604,6 +606,7 @@ def test_descriptions_with_anything_in_them_load_or_raise_value_error(data, numb
 FITTED = to_bytes(KernelPCA(2, gamma=0.1, landmarks=4, random_state=0).partial_fit(POINTS))
 
 
+@pytest.mark.net
 @settings(max_examples=200, deadline=None)
 @given(st.integers(0, 10**6), JSON, st.booleans())
 @example(1, {"learned": None}, False)  # in place of the whole state
@@ -755,7 +758,7 @@ def test_what_scikit_learn_imports_is_no_model(name):
         from_bytes(changed(data, KERNEL, {"class": name, "state": {}}))
 
 
-@pytest.mark.parametrize("room", [30, 9, 8, 7, 6, 5])
+@pytest.mark.parametrize("room", [*(pytest.param(room, marks=pytest.mark.net) for room in (30, 9, 8, 5)), 7, 6])
 def test_what_is_written_can_be_read_however_many_names_it_has(room):
     names = ["a"] * (MOST_VALUES - room)
     data = None

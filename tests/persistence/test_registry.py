@@ -5,6 +5,7 @@ import inspect
 
 import numpy as np
 import pytest
+from for_each import for_each
 
 from preimage.kernels import Gaussian, Linear, Product, Sum
 from preimage.machines import outputs
@@ -54,15 +55,13 @@ def members(room, base):
 MEMBERS = [each for room, base in FAMILIES.items() for each in members(room, base)]
 
 
-@pytest.mark.parametrize("cls", MEMBERS, ids=lambda cls: f"{cls.__module__}.{cls.__name__}")
+@for_each("cls", MEMBERS, ids=lambda cls: f"{cls.__module__}.{cls.__name__}")
 def test_every_member_of_a_family_is_registered(cls):
     name = name_of(cls)
     assert name is not None and class_named(name) is cls
 
 
-@pytest.mark.parametrize(
-    "cls", [cls for cls in MEMBERS if not issubclass(cls, outputs.Output)], ids=lambda cls: cls.__name__
-)
+@for_each("cls", [cls for cls in MEMBERS if not issubclass(cls, outputs.Output)], ids=lambda cls: cls.__name__)
 def test_every_value_comes_back_with_its_parameters(cls):
     needed = {
         name: NEEDED[name]

@@ -4,6 +4,7 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
+from for_each import for_each
 
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Expansion
@@ -15,8 +16,8 @@ ALPHA = np.random.default_rng(1).normal(size=(12, 2))
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")
-@pytest.mark.parametrize("scale", [1e-160, 1e-100, 1e100, 1e200])
-@pytest.mark.parametrize("kernel", [Linear(), Polynomial(3), Sigmoid(0.5), Gaussian()], ids=repr)
+@for_each("scale", [1e-160, 1e-100, 1e100, 1e200])
+@for_each("kernel", [Linear(), Polynomial(3), Sigmoid(0.5), Gaussian()], ids=repr)
 @pytest.mark.parametrize("reducer", [Construct(), Distill(), Refine(), Select(), SelectL1()], ids=repr)
 def test_reductions_are_finite_or_refused(reducer, kernel, scale):
     with suppress(ValueError, UnsupportedKernelError):

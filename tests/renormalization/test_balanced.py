@@ -46,7 +46,7 @@ def test_leaving_out_a_row_tells_its_class_and_balanced_folds_do_not():
     assert found.auc == 0.5 and found.is_balanced
 
 
-@pytest.mark.parametrize("model", [PCA(3), KernelPCA(3, gamma="median")], ids=str)
+@pytest.mark.parametrize("model", [PCA(3), pytest.param(KernelPCA(3, gamma="median"), marks=pytest.mark.net)], ids=str)
 def test_components_of_noise_have_no_bias(model):
     areas = [balanced_signal(model, *rows(0.0, n=30, d=40, seed=seed), judge=JUDGE).auc for seed in range(20)]
     assert abs(np.mean(areas) - 0.5) < 0.1

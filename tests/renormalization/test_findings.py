@@ -2,7 +2,7 @@
 
 from itertools import product
 
-import pytest
+from for_each import for_each
 
 from preimage.calibration._signal import Signal
 from preimage.renormalization._findings import Findings, Gain
@@ -29,7 +29,7 @@ def all_findings():
         yield Findings("SVC", "decision values", SIGNALS[signal], *RATIOS[ratio], method, gains)
 
 
-@pytest.mark.parametrize("found", list(all_findings()), ids=str)
+@for_each("found", list(all_findings()), ids=str)
 def test_no_two_sentences_disagree(found):
     signal, correction, advice = found.on_signal(), found.on_correction(), found.recommendation()
     assert signal.startswith("No sign") <= correction.startswith("No.")
@@ -46,7 +46,7 @@ def test_no_two_sentences_disagree(found):
     assert ("No correction" in advice) <= correction.startswith(("No.", "Unknown"))
 
 
-@pytest.mark.parametrize("found", list(all_findings()), ids=str)
+@for_each("found", list(all_findings()), ids=str)
 def test_two_short_sentences_and_a_number(found):
     texts = [found.on_signal(), found.on_inflation(), found.on_correction(), found.recommendation()]
     for text in texts:

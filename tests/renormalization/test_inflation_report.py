@@ -61,7 +61,13 @@ def test_classes_tell_whether_correction_helps():
 
 
 @pytest.mark.parametrize(
-    "model", [PCA(3), SVC(), make_pipeline(StandardScaler(), SVC(class_weight="balanced"))], ids=str
+    "model",
+    [
+        PCA(3),
+        pytest.param(SVC(), marks=pytest.mark.net),
+        pytest.param(make_pipeline(StandardScaler(), SVC(class_weight="balanced")), marks=pytest.mark.net),
+    ],
+    ids=str,
 )
 def test_noise_has_no_signal_and_correction_is_not_recommended(model):
     recommended, found = 0, []

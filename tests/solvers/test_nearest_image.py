@@ -235,6 +235,7 @@ def test_far_away_starts_begin_again_near_the_data(rng):
     assert np.abs(result.points).max() < 5
 
 
+@pytest.mark.net
 @pytest.mark.parametrize("solver", [FixedPoint(), FixedPoint(penalty=0.1), Gradient()], ids=repr)
 def test_ten_thousand_problems_never_give_nan(solver):
     """Fifty widths over six decades, two hundred problems each: mixed signs, duplicates, far-away queries."""

@@ -4,6 +4,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from for_each import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -52,8 +53,8 @@ def naive(kernel, gamma, points, labels, without_self=False):
     return Z.T @ K @ Z / pairs
 
 
-@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: type(kernel).__name__)
-@pytest.mark.parametrize("gammas", [DOUBLING, UNEVEN, DOUBLING[:1]], ids=["doubling", "uneven", "single"])
+@for_each("kernel", KERNELS, ids=lambda kernel: type(kernel).__name__)
+@for_each("gammas", [DOUBLING, UNEVEN, DOUBLING[:1]], ids=["doubling", "uneven", "single"])
 def test_class_gram_is_that_of_the_kernel_matrix(kernel, gammas, block_shape):
     gram = class_gram(X, y, gammas, kernel)
     assert_array_equal(gram.classes, ["a", "b", "c", "d"])

@@ -196,7 +196,7 @@ def gain_of(errors: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, np.ndar
 def judge_maps(Y: np.ndarray, asked: np.ndarray, inputs: np.ndarray, center: bool, sound: np.ndarray) -> JudgedMaps:
     """Errors of candidates at rows with coordinates Y that have the coordinates `asked` if they are left out."""
     X, n_some = measured_columns(inputs), min(SCREENING_ROWS, max(len(Y) // 2, FEW_ROWS))
-    distances_of = lambda places: SquaredDistance().blocks(places, Y)(slice(None), slice(None))
+    distances_of = lambda places: SquaredDistance().prepare(Y)(places)
     distances = [distances_of(Y), distances_of(asked), distances_of(np.clip(asked, *usual_range(Y)))]
     some = slice(0, None, -(-len(Y) // n_some))
     kernels = _gaussians(float(np.median(distances[0][some, some][np.triu_indices(len(Y[some]), 1)])), WIDTHS)

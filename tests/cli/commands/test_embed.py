@@ -280,6 +280,7 @@ print(*peaks)
 """
 
 
+@pytest.mark.net
 @pytest.mark.skipif(sys.platform != "linux", reason="peak memory is in kilobytes on Linux")
 def test_memory_does_not_grow_with_the_file(tmp_path):
     block = RNG.normal(size=(50_000, 16))

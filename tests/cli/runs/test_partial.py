@@ -75,6 +75,7 @@ def interrupted(data, monkeypatch):
     return data.with_name("out.npy")
 
 
+@pytest.mark.net
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL on Windows")
 @pytest.mark.parametrize(
     ("command", "suffix"), [("embed", ".npy"), ("embed", ".csv"), ("embed", ".parquet"), ("denoise", ".csv")]

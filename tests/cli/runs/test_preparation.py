@@ -151,7 +151,11 @@ def test_missing_values_are_filled_in(tmp_path, impute, route):
     np.testing.assert_allclose(a / SCALES, b / SCALES, atol=0.02)
 
 
-@pytest.mark.parametrize("route", [[], ["--landmarks", "90", "--chunk-rows", "25"]], ids=["memory", "chunks"])
+@pytest.mark.parametrize(
+    "route",
+    [[], pytest.param(["--landmarks", "90", "--chunk-rows", "25"], marks=pytest.mark.net)],
+    ids=["memory", "chunks"],
+)
 def test_gaps_are_filled_in_as_the_command_impute_does(tmp_path, route):
     holes, options = FRAME.copy(), [*FIXED, *route, "--no-standardize"]
     holes.loc[[4, 50], "b"] = np.nan
@@ -183,7 +187,7 @@ def test_saved_models_fill_gaps_in(tmp_path, impute, standardize):
     np.testing.assert_array_equal(np.load(tmp_path / "same.npy"), np.load(tmp_path / "some.npy"))
 
 
-@pytest.mark.parametrize("impute", ["mean", "kernel"])
+@pytest.mark.parametrize("impute", ["mean", pytest.param("kernel", marks=pytest.mark.net)])
 @pytest.mark.parametrize("command", ["embed", "denoise"])
 def test_interrupted_runs_continue_with_the_same_preparation(tmp_path, monkeypatch, command, impute):
     holes = FRAME.copy()

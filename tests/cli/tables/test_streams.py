@@ -96,14 +96,22 @@ def test_the_command_says_that_nothing_comes(tmp_path):
     assert done.returncode == 3 and b"nothing is piped into it" in done.stderr
 
 
+@pytest.mark.net
 def test_the_command_says_that_standard_input_is_closed(tmp_path):
     done = command("embed", "-", "out.csv", folder=tmp_path, preexec_fn=lambda: os.close(0))
     assert done.returncode == 3 and b"standard input, which is closed" in done.stderr, done.stderr
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs names of open files")
-@pytest.mark.parametrize("name", ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"])
-@pytest.mark.parametrize("is_deleted", [False, True])
+@pytest.mark.parametrize(
+    ("name", "is_deleted"),
+    [
+        ("/dev/stdin", False),
+        ("/proc/self/fd/0", True),
+        *(pytest.param(name, False, marks=pytest.mark.net) for name in ("/dev/fd/0", "/proc/self/fd/0")),
+        *(pytest.param(name, True, marks=pytest.mark.net) for name in ("/dev/stdin", "/dev/fd/0")),
+    ],
+)
 def test_a_file_is_read_by_the_name_of_its_descriptor(name, is_deleted, tmp_path):
     (tmp_path / "table.csv").write_text(TABLE)
     with open(tmp_path / "table.csv", "rb") as file:
@@ -166,6 +174,7 @@ def bombs(folder):
     return sorted(folder.iterdir())
 
 
+@pytest.mark.net
 def test_a_process_with_little_memory_refuses_files_that_would_fill_it(tmp_path):
     names = [path.name for path in bombs(tmp_path)]
     script = f"""
@@ -225,6 +234,7 @@ LONG_TEXT = b'<row><c t="inlineStr"><is><t>'
 FAR_CELL = b'<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>'
 
 
+@pytest.mark.net
 @pytest.mark.parametrize(
     ("part", "end", "beginning", "repeated", "times", "reason"),
     [
@@ -248,6 +258,7 @@ def test_small_books_that_would_fill_the_memory_are_refused(part, end, beginning
     assert peak < 150_000_000
 
 
+@pytest.mark.net
 def test_sheets_of_zeros_are_no_bombs(tmp_path):
     """Of all tables they become smallest in an archive."""
     openpyxl = pytest.importorskip("openpyxl", reason="Excel files")

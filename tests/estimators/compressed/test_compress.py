@@ -576,6 +576,7 @@ def test_moved_thresholds_leave_probabilities(rare, method, wrap):
     assert np.allclose(moved.predict_proba(X), still.predict_proba(X), atol=0.01)
 
 
+@pytest.mark.net
 def test_outputs_count_alike(rng):
     X = rng.uniform(-2, 2, size=(200, 3))
     Y = np.c_[1000 * (np.sin(X[:, 0]) + X[:, 1]), np.sin(3 * X[:, 2])]

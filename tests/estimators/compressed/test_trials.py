@@ -108,6 +108,7 @@ def test_new_rows_agree_with_what_was_foretold():
     assert abs((foretold[0] - foretold[1]) - (svc.score(NEW_X, NEW_Y) - small.score(NEW_X, NEW_Y))) <= slack
 
 
+@pytest.mark.net
 def test_regressors_and_transformers(rng):
     y = np.sin(2 * X[:, 0]) + 0.1 * rng.normal(size=len(X))
     for original in (SVR(gamma=0.5, C=10), KernelRidge(kernel="rbf", gamma=0.5, alpha=0.01)):

@@ -1,9 +1,16 @@
 """Rounding errors of kernel values against values of exact distances, in extended precision."""
 
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
-from precise import LONG, needs_long_double
+from for_each import for_each
 from scipy.sparse import csr_matrix
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "oracles"))
+
+from precise import LONG, needs_long_double
 
 from preimage.feature_space import Gram
 from preimage.kernels import Gaussian, Laplacian, Linear, Matern, RationalQuadratic
@@ -26,10 +33,10 @@ def true_error(kernel, X, dtype):
     return float(np.linalg.norm(errors.astype(float), 2))
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("gamma", [1e-6, 1e-3, 1.0, 1e3])
-@pytest.mark.parametrize("distance", [0.0, 1e2, 1e4, 1e6])
-@pytest.mark.parametrize("kernel", [Gaussian, RationalQuadratic], ids=lambda kernel: kernel.__name__)
+@for_each("dtype", ["float64", "float32"])
+@for_each("gamma", [1e-6, 1e-3, 1.0, 1e3])
+@for_each("distance", [0.0, 1e2, 1e4, 1e6])
+@for_each("kernel", [Gaussian, RationalQuadratic], ids=lambda kernel: kernel.__name__)
 def test_the_estimate_is_of_the_order_of_the_error(kernel, distance, gamma, dtype):
     if dtype == "float32" and distance > 1e4:
         pytest.skip("the rows themselves are equal")
