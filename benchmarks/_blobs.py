@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.datasets import make_blobs
 
-from preimage._rows import cut
+from preimage._engine.rows import cut
 from preimage.kernels import squared_distance_percentile
 
 N_CLUSTERS = 30

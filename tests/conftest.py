@@ -10,7 +10,7 @@ import pytest
 from chromium import chromium, started_chromium  # noqa: F401 (fixtures of tests in a browser)
 from hypothesis import settings
 
-from preimage._rows import forced_block_shape
+from preimage._engine.rows import forced_block_shape
 
 # Data sets beside the checkout serve where the environment names no folder; nothing is downloaded for the tests.
 BESIDE_CHECKOUT = Path(__file__).parents[2] / "shared" / "data"

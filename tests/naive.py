@@ -5,7 +5,7 @@ from math import factorial
 
 import numpy as np
 
-from preimage._linalg import match, matched
+from preimage._engine.linalg import match, matched
 from preimage.calibration._leave_one_out import SPARE_COMPONENTS, LeaveOneOut
 from preimage.calibration._orthogonal import spectrum
 

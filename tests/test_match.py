@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from preimage._linalg import match, matched
+from preimage._engine.linalg import match, matched
 
 
 @pytest.mark.parametrize("n_pairs", [None, 3])

@@ -278,7 +278,7 @@ def test_every_preimage_solver_is_here():
 @pytest.mark.parametrize("route", ROUTES)
 def test_memory_stays_within_the_budget(route, monkeypatch):
     # Where `max_memory` is left out, or a class does not have it, the budget is half of what is free.
-    monkeypatch.setattr(preimage._memory, "_free_host_memory", lambda: 2 * BUDGET)
+    monkeypatch.setattr(preimage._engine.memory, "_free_host_memory", lambda: 2 * BUDGET)
     make, data, methods = ROUTES[route]
     model, allowed = make(), BUDGET + ROOM_FOR_WORK
     try:

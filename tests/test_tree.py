@@ -6,20 +6,21 @@ import preimage
 
 SOURCE, TESTS = Path(preimage.__file__).parent, Path(__file__).parent
 # Folders of tests that are about all of the library, or about what is around it.
-OF_EVERYTHING = {"hostile", "laws", "net", "oracles", "packaging", "site", "theory"}
+OF_EVERYTHING = {"benchmark_data", "hostile", "laws", "net", "oracles", "packaging", "site", "theory"}
 # Folders of the source whose files are tested with those above them.
-TESTED_ABOVE = {"interop/onnx", "interop/page", "interop/tracing", "machines/outputs"}
+TESTED_ABOVE = {"interop/onnx", "interop/page", "interop/tracing", "_models", "_models/machines/outputs"}
 # Files of tests that are not named for one file of the source: they are about several, about a parameter, or about the
 # repository. Longer is not better: `AT_MOST` may go down and not up.
 OF_SEVERAL = """
+_models/components/test_determined_features.py
+_models/machines/test_all_points_kept.py
+_models/machines/test_outputs.py
 cli/tables/test_dialects.py
 cli/tables/test_random_tables.py
 cli/test_help.py
 cli/test_main.py
 cli/test_vocabulary.py
 cli/test_wrong_uses.py
-components/test_determined_features.py
-datasets/test_loaders.py
 eigensolvers/test_eigensolvers.py
 estimators/compressed/test_compressed_checks.py
 estimators/compressed/test_compressed_files.py
@@ -61,8 +62,6 @@ kernels/test_contract.py
 kernels/test_range_of_numbers.py
 landmarks/test_early_ends.py
 landmarks/test_hostile_landmarks.py
-machines/test_all_points_kept.py
-machines/test_outputs.py
 persistence/test_every_estimator.py
 persistence/test_versions.py
 reduced_sets/test_free_widths.py
@@ -80,6 +79,7 @@ test_from_scikit_learn.py
 test_inline_calls.py
 test_layers.py
 test_match.py
+test_memory_net.py
 test_published.py
 test_readme_picture.py
 test_reference.py

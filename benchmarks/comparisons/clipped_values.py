@@ -26,7 +26,7 @@ from _measure import describe_machine
 from _reports import option_parser
 from data import load_usps
 
-from preimage._arrays import take_rows
+from preimage._engine.arrays import take_rows
 from preimage.model_selection import DenoisingSearch
 from preimage.model_selection._denoising_criteria import AddedNoise
 

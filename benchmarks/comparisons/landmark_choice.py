@@ -39,7 +39,7 @@ from _reports import option_parser, publish
 from data import load_abalone, load_coil20, load_haxby, load_ida, load_mnist, load_usps
 
 from preimage import KernelPCA
-from preimage.components import Wanted, landmark_subspace
+from preimage._models.components import Wanted, landmark_subspace
 from preimage.feature_space import KernelMoments
 from preimage.kernels import Cosine, Gaussian, Laplacian, Matern, Polynomial, resolve_gamma
 from preimage.landmarks import AutoLandmarks, KMeans, RandomlyPivotedCholesky, SparseGreedy, Uniform

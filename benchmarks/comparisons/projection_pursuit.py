@@ -31,7 +31,7 @@ from _reports import option_parser, origin, publish
 from data import load_usps
 
 from preimage import KernelPCA
-from preimage.components import MomentIndex, projection_pursuit
+from preimage._models.components import MomentIndex, projection_pursuit
 
 SEEDS = range(5)
 ALGORITHMS = ("parallel", "deflation")

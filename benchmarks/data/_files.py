@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch
 
-from preimage._output_files import replacing
+from preimage._engine.output_files import replacing
 
 VARIABLE = "PREIMAGE_DATA"
 

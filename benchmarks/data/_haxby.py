@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from data._files import Arrays, DataSet, Source, load
-from preimage._typing import Array
+from preimage._engine.typing import Array
 
 
 def load_haxby(*, download_if_missing: bool = True) -> Bunch:

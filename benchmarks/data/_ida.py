@@ -9,7 +9,7 @@ from sklearn.utils import Bunch
 
 from data._files import Arrays, DataSet, Source, load
 from data._sources import download
-from preimage._typing import Array
+from preimage._engine.typing import Array
 
 IDA_NAMES = (
     "banana",

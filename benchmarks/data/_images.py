@@ -12,7 +12,7 @@ from sklearn.utils import Bunch
 
 from data._files import Arrays, DataSet, Source, load
 from data._sources import download, github, openml_images
-from preimage._typing import Array
+from preimage._engine.typing import Array
 
 
 def load_usps(*, download_if_missing: bool = True) -> Bunch:

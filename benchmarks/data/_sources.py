@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.datasets import fetch_file, fetch_openml
 
 from data._files import download_directory
-from preimage._typing import Array
+from preimage._engine.typing import Array
 
 
 def download(url: str, sha256: str | None = None) -> bytes:

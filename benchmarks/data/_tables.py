@@ -5,7 +5,7 @@ from sklearn.utils import Bunch
 
 from data._files import Arrays, DataSet, Source, load
 from data._sources import github, openml_table, text_columns, wheel_member
-from preimage._typing import Array
+from preimage._engine.typing import Array
 
 
 def load_ionosphere(*, download_if_missing: bool = True) -> Bunch:

@@ -30,7 +30,7 @@ def measure(route):
 
     import preimage
 
-    preimage._memory._free_host_memory = lambda: 2 * net.BUDGET
+    preimage._engine.memory._free_host_memory = lambda: 2 * net.BUDGET
     make, data, methods = net.ROUTES[route]
     model, start, taken = make(), held(), {}
     try:

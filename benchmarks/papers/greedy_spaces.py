@@ -40,9 +40,9 @@ from preimage import (
     LinearProgrammingRegressor,
     SparseKernelFeatureAnalysis,
 )
+from preimage._models.regression import solve_l1_program
 from preimage.kernels import Gaussian
 from preimage.landmarks import FeatureAnalysis, SparseGreedy, Uniform, landmark_coefficients
-from preimage.regression import solve_l1_program
 
 COLUMNS = (20, 50, 100)
 RULES = {

@@ -36,11 +36,11 @@ from data import load_usps
 
 import preimage
 from preimage import compress
-from preimage._arrays import take_rows, to_numpy
-from preimage._linalg import eigh_descending, rank_tolerance
+from preimage._engine.arrays import take_rows, to_numpy
+from preimage._engine.linalg import eigh_descending, rank_tolerance
+from preimage._models.machines import best_threshold
 from preimage.feature_space import Expansion, Gram
 from preimage.interop import machine_of
-from preimage.machines import best_threshold
 from preimage.reduced_sets import (
     Construct,
     Distill,

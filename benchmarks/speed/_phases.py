@@ -17,12 +17,12 @@ PHASES = {
     ],
     "orthogonalisation": [
         "preimage.eigensolvers._krylov_basis:KrylovBasis.next_block",
-        "preimage._linalg:orthogonalize",
-        "preimage._linalg:orthonormal_columns",
+        "preimage._engine.linalg:orthogonalize",
+        "preimage._engine.linalg:orthonormal_columns",
     ],
     "small dense algebra": [
-        "preimage._linalg:eigh_descending",
-        "preimage._linalg:top_eigh",
+        "preimage._engine.linalg:eigh_descending",
+        "preimage._engine.linalg:top_eigh",
         "preimage.eigensolvers._krylov_basis:KrylovBasis.ritz",
         "preimage.eigensolvers._krylov_basis:KrylovBasis.weakest_excess",
         "preimage.eigensolvers._krylov_basis:KrylovBasis.result",

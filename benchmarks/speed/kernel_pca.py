@@ -31,8 +31,8 @@ from _measure import describe_machine, peak_memory, record, timed, timed_in_turn
 from _reports import option_parser
 
 from preimage import KernelPCA
-from preimage._rows import block_shape, cut
-from preimage._threads import run_parallel
+from preimage._engine.rows import block_shape, cut
+from preimage._engine.threads import run_parallel
 from preimage.kernels import Gaussian
 
 

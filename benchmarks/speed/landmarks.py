@@ -40,7 +40,7 @@ from _reports import option_parser
 from data import load_mnist, load_usps
 
 from preimage import KernelPCA
-from preimage.components import Wanted, landmark_subspace
+from preimage._models.components import Wanted, landmark_subspace
 from preimage.feature_space import KernelMoments
 from preimage.kernels import Gaussian, resolve_gamma
 from preimage.landmarks import AutoLandmarks, KMeans, RandomlyPivotedCholesky, SparseGreedy, Uniform

@@ -28,8 +28,8 @@ from _measure import describe_machine, peak_memory
 from _reports import option_parser
 
 from preimage import KernelPCA
-from preimage._rows import cut
-from preimage._threads import available_threads, run_parallel
+from preimage._engine.rows import cut
+from preimage._engine.threads import available_threads, run_parallel
 from preimage.feature_space._moments import BLOCK, TILE_BYTES
 
 FEATURES, LANDMARKS, COMPONENTS = 32, 500, 20

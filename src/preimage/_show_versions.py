@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from threadpoolctl import threadpool_info
 
-from preimage._memory import free_memory, memory_budget
-from preimage._threads import allowed_cores, allowed_threads
+from preimage._engine.memory import free_memory, memory_budget
+from preimage._engine.threads import allowed_cores, allowed_threads
 
 # Extras for those who work on the library itself.
 NOT_FOR_USERS = {"test", "dev", "docs", "release"}

@@ -11,8 +11,8 @@ from scipy.sparse.linalg import ArpackNoConvergence
 from sklearn.datasets import load_digits, make_blobs
 
 from preimage import KernelPCA
-from preimage._arrays import to_numpy
-from preimage._lapack import symmetric_multiplier
+from preimage._engine.arrays import to_numpy
+from preimage._engine.lapack import symmetric_multiplier
 from preimage.eigensolvers import Arpack, BlockKrylov, Dense, EigenOptions
 from preimage.eigensolvers._block_krylov import basis_size, block_width, sketch_columns
 from preimage.eigensolvers._eigensolver import measured_result

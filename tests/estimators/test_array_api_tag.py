@@ -23,7 +23,7 @@ from preimage import (
     SparseGreedyRegressor,
     SparseKernelFeatureAnalysis,
 )
-from preimage._arrays import is_foreign, to_numpy
+from preimage._engine.arrays import is_foreign, to_numpy
 
 ESTIMATORS = [
     KernelPCA(3, gamma=0.5),

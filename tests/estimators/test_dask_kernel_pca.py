@@ -210,7 +210,7 @@ class TestLaziness:
     def test_tasks_carry_the_subspace_only(self, X, name, monkeypatch):
         import cloudpickle
 
-        import preimage._dask as chunks
+        import preimage._engine.dask as chunks
 
         sizes, share = [], chunks._shared
         monkeypatch.setattr(chunks, "_shared", lambda f: sizes.append(len(cloudpickle.dumps(f))) or share(f))
@@ -419,7 +419,7 @@ class TestAllRows:
 class TestAllRowsOnWorkers:
     @pytest.fixture(autouse=True)
     def _several_blocks(self, monkeypatch):
-        monkeypatch.setattr("preimage._dask.LEAST_BLOCK_ROWS", 150)
+        monkeypatch.setattr("preimage._engine.dask.LEAST_BLOCK_ROWS", 150)
 
     @pytest.mark.parametrize("name", ["ragged", "column chunks", "empty chunks"])
     def test_separate_processes_give_the_model_in_memory(self, client, X, name):

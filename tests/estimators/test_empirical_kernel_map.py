@@ -9,7 +9,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
 from preimage import EmpiricalKernelMap, KernelFisherDiscriminant, KernelKMeans, KernelPCA
-from preimage._arrays import to_numpy
+from preimage._engine.arrays import to_numpy
 from preimage.exceptions import IndefiniteKernelWarning, UnsupportedKernelError
 from preimage.feature_space import Expansion, Gram, _empirical_map, empirical_map
 from preimage.kernels import CallableKernel, Gaussian, Linear, Multiquadric, Normalized, Polynomial, Sigmoid

@@ -10,7 +10,7 @@ from sklearn.metrics import balanced_accuracy_score, brier_score_loss, make_scor
 from sklearn.model_selection import GridSearchCV, LeaveOneOut, StratifiedKFold, cross_val_predict
 
 from preimage import KernelFisherDiscriminant, KernelFisherDiscriminantCV, load
-from preimage.discriminants import FisherOptions, KernelTable, LabelledData
+from preimage._models.discriminants import FisherOptions, KernelTable, LabelledData
 from preimage.estimators._kernel_fisher_cv import WIDTH_MULTIPLES
 from preimage.kernels import Gaussian, resolve_gamma
 

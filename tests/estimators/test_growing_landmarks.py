@@ -9,8 +9,8 @@ from sklearn.base import clone
 from sklearn.datasets import make_blobs
 
 from preimage import KernelFisherDiscriminant, KernelKMeans, load
-from preimage.discriminants import FisherOptions, LabelledData, ScatterFisher
-from preimage.discriminants._class_scatters import ClassScatters
+from preimage._models.discriminants import FisherOptions, LabelledData, ScatterFisher
+from preimage._models.discriminants._class_scatters import ClassScatters
 from preimage.feature_space import ClassMoments, Subspace
 from preimage.invariances import FunctionTransformation, TangentCovariance
 from preimage.kernels import Gaussian

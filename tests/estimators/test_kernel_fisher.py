@@ -15,7 +15,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics.pairwise import rbf_kernel
 
 from preimage import KernelFisherDiscriminant, KernelFisherDiscriminantCV, compress
-from preimage._arrays import to_numpy
+from preimage._engine.arrays import to_numpy
 from preimage.exceptions import RankWarning, UnsupportedKernelError
 from preimage.invariances import FunctionTransformation
 from preimage.kernels import Gaussian

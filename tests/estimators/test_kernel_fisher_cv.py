@@ -9,8 +9,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_blobs, make_moons
 from sklearn.model_selection import ShuffleSplit, cross_val_score
 
-from preimage import KernelFisherDiscriminant, KernelFisherDiscriminantCV, _threads
-from preimage._memory import LEAST_WORK
+from preimage import KernelFisherDiscriminant, KernelFisherDiscriminantCV
+from preimage._engine import threads as _threads
+from preimage._engine.memory import LEAST_WORK
 from preimage.estimators._kernel_fisher_cv import widths_at_once
 from preimage.kernels import ProfileKernel, SquaredDistance
 from preimage.landmarks import Uniform

@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
 from preimage import KernelImputer, load, save
-from preimage._arrays import to_numpy
+from preimage._engine.arrays import to_numpy
 from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels import Gaussian, Linear
 
@@ -184,7 +184,7 @@ class TestLaws:
         assert_allclose((other - shift) / unit, found, atol=1e-5)
 
     def test_blocks_do_not_matter(self, block_shape, monkeypatch):
-        monkeypatch.setattr("preimage._memory.LEAST_WORK", 1)  # so few rows are one block otherwise
+        monkeypatch.setattr("preimage._engine.memory.LEAST_WORK", 1)  # so few rows are one block otherwise
         assert_allclose(
             KernelImputer(max_memory=20_000).fit(X).transform(self.QUERIES),
             KernelImputer().fit(X).transform(self.QUERIES),

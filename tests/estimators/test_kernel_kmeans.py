@@ -14,9 +14,10 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, make_circles
 from sklearn.metrics import adjusted_rand_score
 
-from preimage import KernelKMeans, _threads, compress
-from preimage._arrays import to_numpy
-from preimage.clustering import runs_at_once
+from preimage import KernelKMeans, compress
+from preimage._engine import threads as _threads
+from preimage._engine.arrays import to_numpy
+from preimage._models.clustering import runs_at_once
 from preimage.exceptions import ConvergenceWarning, UnsupportedKernelError
 from preimage.kernels import Gaussian, Polynomial
 from preimage.landmarks import Uniform

@@ -20,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC, LinearSVC
 
 from preimage import KernelPCA
-from preimage._arrays import to_numpy
+from preimage._engine.arrays import to_numpy
 from preimage.exceptions import ConvergenceWarning, IndefiniteKernelWarning, RankWarning
 from preimage.kernels import Gaussian, Iterated, Laplacian, Linear, Normalized, Patches, Polynomial, Sigmoid, Warped
 

@@ -10,8 +10,8 @@ from sklearn.decomposition import PCA, FastICA
 from sklearn.model_selection import GridSearchCV
 
 from preimage import KernelPCA, KernelProjectionPursuit, compress
-from preimage._arrays import to_numpy
-from preimage._warnings import ignored
+from preimage._engine.arrays import to_numpy
+from preimage._engine.warnings import ignored
 from preimage.exceptions import ConvergenceWarning, RankWarning, UnsupportedKernelError
 from preimage.kernels import Gaussian, Sigmoid
 from preimage.solvers import FixedPoint, Gradient

@@ -11,8 +11,8 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris
 
 from preimage import KernelPCA, compress, load
-from preimage._arrays import to_numpy
-from preimage._rows import forced_block_shape
+from preimage._engine.arrays import to_numpy
+from preimage._engine.rows import forced_block_shape
 from preimage.exceptions import RankWarning, UnsupportedKernelError
 from preimage.feature_space import KernelMoments, Subspace
 from preimage.kernels import Exponential, Gaussian, Polynomial
@@ -255,7 +255,7 @@ class TestStreams:
         moments = KernelMoments.of(kernel, X[:20], X)
         extended = moments.extended(X[20:25])
         # Coordinates of old data on the new axes count as zero, so the scatter in feature space is the same.
-        from preimage.components import Wanted, landmark_subspace
+        from preimage._models.components import Wanted, landmark_subspace
 
         one, other = landmark_subspace(moments, Wanted(5)), landmark_subspace(extended, Wanted(5))
         assert np.allclose(one.eigenvalues, other.eigenvalues, rtol=1e-8)

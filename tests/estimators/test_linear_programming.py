@@ -9,7 +9,7 @@ from sklearn.datasets import load_iris, make_moons
 from sklearn.svm import SVC, SVR
 
 from preimage import LinearProgrammingClassifier, LinearProgrammingRegressor, compress
-from preimage._arrays import to_numpy
+from preimage._engine.arrays import to_numpy
 from preimage.exceptions import ConvergenceWarning
 from preimage.kernels import Gaussian
 from preimage.landmarks import KMeans, SparseGreedy

@@ -9,7 +9,7 @@ from scipy.linalg import eigh
 from sklearn.exceptions import NotFittedError
 
 from preimage import KernelPCA, OrientedKernelPCA, compress
-from preimage._arrays import from_numpy, to_numpy
+from preimage._engine.arrays import from_numpy, to_numpy
 from preimage.exceptions import RankWarning, UnsupportedKernelError
 from preimage.invariances import Rotate, TangentCovariance, TranslateX, VirtualExamples
 from preimage.kernels import Constant, Gaussian, Linear, Multiquadric, Polynomial, Sigmoid

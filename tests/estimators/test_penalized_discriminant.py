@@ -8,7 +8,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from preimage._arrays import to_numpy
+from preimage._engine.arrays import to_numpy
 from preimage.estimators._penalized_discriminant import PenalizedDiscriminant
 
 RNG = np.random.default_rng(0)

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from preimage import KernelKMeans, KernelPCA, OrientedKernelPCA, SemiSupervisedKernelPCA
-from preimage._arrays import to_numpy
+from preimage._engine.arrays import to_numpy
 from preimage.exceptions import ConvergenceWarning, IndefiniteKernelWarning, UnsupportedKernelError
 from preimage.kernels import (
     Constant,

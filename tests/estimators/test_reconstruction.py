@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from preimage import EmpiricalKernelMap, KernelFisherDiscriminant, KernelKMeans, KernelPCA, load
-from preimage._arrays import to_numpy
+from preimage._engine.arrays import to_numpy
 from preimage.kernels import Gaussian
 
 

@@ -12,9 +12,9 @@ from sklearn.feature_extraction.image import grid_to_graph
 from sklearn.preprocessing import StandardScaler
 
 from preimage import KernelPCA
-from preimage._arrays import to_numpy
-from preimage.completion import _gross_errors
-from preimage.completion._losses import LOSSES
+from preimage._engine.arrays import to_numpy
+from preimage._models.completion import _gross_errors
+from preimage._models.completion._losses import LOSSES
 from preimage.estimators import _robust_denoise
 from preimage.exceptions import ConvergenceWarning, IndefiniteKernelWarning, UnsupportedKernelError
 

@@ -22,7 +22,7 @@ from preimage import (
     compress,
     load,
 )
-from preimage._arrays import to_numpy
+from preimage._engine.arrays import to_numpy
 from preimage.estimators._partial_labels import code_matrix, component_targets, partial_labels
 from preimage.exceptions import RankWarning, UnsupportedKernelError
 from preimage.feature_space import Expansion

@@ -13,7 +13,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV
 
 from preimage import SparseGreedyClassifier, SparseGreedyRegressor, compress
-from preimage._arrays import to_numpy
+from preimage._engine.arrays import to_numpy
 from preimage.interop import expansion_of
 from preimage.kernels import Exponential, Gaussian, Linear, Polynomial
 from preimage.landmarks import KMeans, RandomlyPivotedCholesky, SparseGreedy, Uniform

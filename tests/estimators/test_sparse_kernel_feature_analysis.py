@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from sklearn.datasets import load_iris
 
 from preimage import SparseKernelFeatureAnalysis
-from preimage._arrays import to_numpy
+from preimage._engine.arrays import to_numpy
 from preimage.kernels import Gaussian, Linear
 
 X = load_iris().data

@@ -7,7 +7,7 @@ from sklearn.decomposition import TruncatedSVD
 
 import preimage
 from preimage import KernelPCA
-from preimage._arrays import to_numpy
+from preimage._engine.arrays import to_numpy
 from preimage.kernels import Constant, Gaussian, Linear, Precomputed
 
 KERNELS = [Gaussian(0.2), Linear(), Linear() + 1.0, Gaussian(0.1) + Linear()]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from preimage import KernelPCA
-from preimage._memory import limited_memory
+from preimage._engine.memory import limited_memory
 from preimage.solvers import DistanceConstraint, FixedPoint, Gradient, LearnedMap, SparsePath, WeightedMean
 
 BUDGET = 20 * 10**6

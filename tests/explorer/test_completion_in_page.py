@@ -8,7 +8,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from preimage import KernelPCA, explore
-from preimage.completion import complete_rows, median_distance, neighbor_start
+from preimage._models.completion import complete_rows, median_distance, neighbor_start
 from preimage.kernels import Gaussian, Laplacian, Linear, Matern, Polynomial, RationalQuadratic
 from preimage.solvers._descent import spread
 

@@ -6,10 +6,10 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 
-from preimage import _threads
-from preimage._arrays import to_numpy
-from preimage._rows import forced_block_shape
-from preimage._threads import at_most
+from preimage._engine import threads as _threads
+from preimage._engine.arrays import to_numpy
+from preimage._engine.rows import forced_block_shape
+from preimage._engine.threads import at_most
 from preimage.feature_space import Gram, _gram
 from preimage.kernels import Gaussian, Laplacian, Linear, Polynomial
 

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from preimage._arrays import to_numpy
+from preimage._engine.arrays import to_numpy
 from preimage.feature_space import Expansion, GrowingSpan, Proposal
 from preimage.feature_space._growing_span import BLOCK
 from preimage.kernels import Gaussian, Linear, Polynomial, Precomputed

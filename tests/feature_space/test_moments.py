@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import sparse
 
-from preimage._arrays import to_numpy
-from preimage._rows import sum_rows
+from preimage._engine.arrays import to_numpy
+from preimage._engine.rows import sum_rows
 from preimage.feature_space import KernelMoments, Moments
 from preimage.feature_space import _moments as module
 from preimage.kernels import Gaussian, Linear, Precomputed

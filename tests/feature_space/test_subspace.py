@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from preimage import KernelPCA
-from preimage._arrays import to_numpy
+from preimage._engine.arrays import to_numpy
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Expansion, Subspace, empirical_map
 from preimage.kernels import Gaussian, Linear, Polynomial, Sigmoid

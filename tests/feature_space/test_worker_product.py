@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 
-from preimage._rows import forced_block_shape
+from preimage._engine.rows import forced_block_shape
 from preimage.feature_space import Gram
 from preimage.feature_space._worker_product import mirrored_products
 from preimage.kernels import Gaussian, Laplacian, Polynomial

@@ -24,8 +24,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from preimage import KernelFisherDiscriminant, KernelPCA, Renormalized, _threads
-from preimage._threads import at_most
+from preimage import KernelFisherDiscriminant, KernelPCA, Renormalized
+from preimage._engine import threads as _threads
+from preimage._engine.threads import at_most
 
 OTHER = np.random.default_rng(0).permutation(X.T).T * 1.5  # other rows of the same shape
 # Parts of all calls of a fit after which Ctrl-C comes.
@@ -110,7 +111,8 @@ SIGNAL = """
 import os, signal, sys, threading, time
 import numpy as np
 from threadpoolctl import threadpool_info
-from preimage import KernelPCA, _threads
+from preimage import KernelPCA
+from preimage._engine import threads as _threads
 _threads.allowed_threads = lambda: 4
 counts = lambda: [each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"]
 X = np.random.default_rng(0).normal(size=(1500, 10))

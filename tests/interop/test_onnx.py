@@ -9,6 +9,18 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import SVC, SVR, OneClassSVM
 
 from preimage import KernelPCA, compress
+from preimage._models.machines import (
+    Binary,
+    Calibrated,
+    Coordinates,
+    Detection,
+    DistanceDetection,
+    KernelMachine,
+    Logistic,
+    OneVsOne,
+    OneVsRest,
+    Regression,
+)
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Expansion
 from preimage.interop import to_onnx
@@ -34,18 +46,6 @@ from preimage.kernels import (
     Sigmoid,
     SquaredDistance,
     Warped,
-)
-from preimage.machines import (
-    Binary,
-    Calibrated,
-    Coordinates,
-    Detection,
-    DistanceDetection,
-    KernelMachine,
-    Logistic,
-    OneVsOne,
-    OneVsRest,
-    Regression,
 )
 
 onnx = pytest.importorskip("onnx", reason="export needs onnx")

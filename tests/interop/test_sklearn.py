@@ -22,11 +22,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 from sklearn.svm import SVC, SVR, LinearSVC, NuSVC, NuSVR, OneClassSVM
 
+from preimage._models.machines import KernelMachine
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Expansion
 from preimage.interop import expansion_of, machine_of
 from preimage.kernels import CallableKernel, Gaussian, Linear, Precomputed
-from preimage.machines import KernelMachine
 
 TOLERANCE = {"rtol": 1e-10, "atol": 1e-10}
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from naive import monomials
 
-from preimage._arrays import to_numpy
-from preimage._rows import forced_block_shape
+from preimage._engine.arrays import to_numpy
+from preimage._engine.rows import forced_block_shape
 from preimage.feature_space import Expansion
 from preimage.invariances import (
     FunctionTransformation,
@@ -35,7 +35,7 @@ def shift(X, t):
 
 def rotate_anywhere(X, angle):
     """Rotation in any array library."""
-    from preimage._arrays import from_numpy
+    from preimage._engine.arrays import from_numpy
 
     c, s = np.cos(angle), np.sin(angle)
     return X @ from_numpy(np.array([[c, s], [-s, c]]), X)

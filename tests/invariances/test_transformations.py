@@ -8,7 +8,7 @@ from scipy import sparse
 from scipy.ndimage import gaussian_filter
 from sklearn.base import clone
 
-from preimage._arrays import to_numpy
+from preimage._engine.arrays import to_numpy
 from preimage.invariances import (
     FunctionTransformation,
     Rotate,

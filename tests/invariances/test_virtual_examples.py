@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from preimage._arrays import to_numpy
+from preimage._engine.arrays import to_numpy
 from preimage.invariances import TranslateX, TranslateY, VirtualExamples
 
 X, y = np.random.default_rng(0).normal(size=(6, 16)), np.array(list("abcabc"))

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from sklearn.base import clone
 
 from preimage import KernelPCA
-from preimage._arrays import to_numpy
+from preimage._engine.arrays import to_numpy
 from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels import (
     AdditiveChi2,

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 
-from preimage._arrays import to_numpy
+from preimage._engine.arrays import to_numpy
 from preimage.kernels import ChiSquaredDistance, InnerProduct, ManhattanDistance, SquaredDistance, _pairwise
 
 ALL = slice(None)

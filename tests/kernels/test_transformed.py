@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import ortho_group
 
-from preimage._memory import limited_memory
-from preimage._threads import available_threads
+from preimage._engine.memory import limited_memory
+from preimage._engine.threads import available_threads
 from preimage.feature_space import Gram
 from preimage.kernels import Gaussian, Iterated, Laplacian, Linear, MappedInputs, Polynomial, ScaledInputs, Sigmoid
 
@@ -68,7 +68,7 @@ def test_iterated_kernels_are_the_same_where_their_maps_do_not_fit_into_memory(i
     kernel = Iterated(inner, rng.normal(size=(50, 3)))
     found = {}
     monkeypatch.setattr("preimage.kernels._transformed.PART", 16)
-    monkeypatch.setattr("preimage._memory.LEAST_WORK", 1)  # maps of so few rows fit otherwise
+    monkeypatch.setattr("preimage._engine.memory.LEAST_WORK", 1)  # maps of so few rows fit otherwise
     for limit in ("1GB", 1):
         with limited_memory(limit, X):
             values, contracted = kernel.prepare(X).with_gradient(Z)

@@ -8,7 +8,7 @@ from for_each import for_each
 from scipy.sparse import csr_matrix
 
 from preimage import EmpiricalKernelMap, KernelPCA, SparseGreedyRegressor
-from preimage._arrays import to_numpy
+from preimage._engine.arrays import to_numpy
 from preimage.feature_space import GrowingSpan, Proposal
 from preimage.kernels import Constant, Cosine, Gaussian, Linear, Polynomial, Sigmoid
 from preimage.landmarks import (

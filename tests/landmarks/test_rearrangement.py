@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from preimage import SparseGreedyRegressor
-from preimage._arrays import to_numpy
+from preimage._engine.arrays import to_numpy
 from preimage.kernels import Gaussian, Linear, Polynomial, Precomputed
 from preimage.landmarks import SparseGreedy, Uniform, landmark_coefficients
 

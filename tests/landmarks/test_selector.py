@@ -7,8 +7,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
 
-from preimage._arrays import to_numpy
-from preimage._rows import forced_block_shape
+from preimage._engine.arrays import to_numpy
+from preimage._engine.rows import forced_block_shape
 from preimage.exceptions import IndefiniteKernelWarning, UnsupportedKernelError
 from preimage.kernels import Gaussian, Linear, Multiquadric, Polynomial, Precomputed, Sigmoid
 from preimage.landmarks import (

@@ -3,7 +3,7 @@
 import numpy as np
 from claims_problem import SELECTORS
 
-from preimage._arrays import to_numpy
+from preimage._engine.arrays import to_numpy
 from preimage.exceptions import RankWarning
 
 LONG = np.longdouble

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine, make_moons
 
-from preimage._arrays import to_numpy
+from preimage._engine.arrays import to_numpy
 
 LONG = np.longdouble
 

@@ -27,7 +27,7 @@ from test_every_callable import problem
 
 import preimage
 from preimage import KernelImputer, KernelPCA, report_progress
-from preimage._arguments import refuse_arguments
+from preimage._engine.arguments import refuse_arguments
 from preimage.kernels import CallableKernel, Gaussian
 
 LIBRARY = str(Path(preimage.__file__).parent)

@@ -37,7 +37,7 @@ from preimage import (
     SparseGreedyRegressor,
     SparseKernelFeatureAnalysis,
 )
-from preimage._arrays import to_numpy
+from preimage._engine.arrays import to_numpy
 from preimage.landmarks import Uniform
 from preimage.model_selection import DenoisingSearch, WidthSearch
 

@@ -15,10 +15,17 @@ import pytest
 import threadpoolctl
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from preimage import _blas, _finite, _guards, _memory, _pool, _progress, _threads, _warnings
-from preimage._finite import gives_finite_numbers, working_method
-from preimage._memory import limited_memory
-from preimage._threads import SMALL, at_most, large_decomposition, on_own_threads, run_parallel, small_matrices
+from preimage._engine import finite as _finite
+from preimage._engine import guards as _guards
+from preimage._engine import memory as _memory
+from preimage._engine import progress as _progress
+from preimage._engine import threads as _blas
+from preimage._engine import threads as _pool
+from preimage._engine import threads as _threads
+from preimage._engine import warnings as _warnings
+from preimage._engine.finite import gives_finite_numbers, working_method
+from preimage._engine.memory import limited_memory
+from preimage._engine.threads import SMALL, at_most, large_decomposition, on_own_threads, run_parallel, small_matrices
 
 OURS = (_blas, _finite, _guards, _memory, _pool, _progress, _threads, _warnings)
 FILES = {module.__file__ for module in (*OURS, contextlib, threadpoolctl)}

@@ -10,7 +10,8 @@ from numpy.testing import assert_allclose
 from sklearn.datasets import load_digits
 from sklearn.model_selection import GridSearchCV
 
-from preimage import KernelPCA, _threads, report_progress
+from preimage import KernelPCA, report_progress
+from preimage._engine import threads as _threads
 from preimage.feature_space import Expansion, Subspace
 from preimage.kernels import Gaussian, squared_distance_percentile
 from preimage.model_selection import DenoisingScorer, DenoisingSearch, _denoising_search, add_noise, estimate_noise

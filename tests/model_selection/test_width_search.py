@@ -19,7 +19,8 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from preimage import KernelFisherDiscriminant, KernelPCA, _threads
+from preimage import KernelFisherDiscriminant, KernelPCA
+from preimage._engine import threads as _threads
 from preimage.kernels import Gaussian, Laplacian, Linear, ScaledInputs
 from preimage.kernels._bandwidth import CLASS_RULES
 from preimage.model_selection._width_search import WidthSearch, class_mean_radius

@@ -22,7 +22,7 @@ from preimage import (
     SparseGreedyRegressor,
     compress,
 )
-from preimage._linalg import DETERMINED
+from preimage._engine.linalg import DETERMINED
 
 # Eigenvalues closer than this, relative to themselves, share a plane in which axes are arbitrary.
 CLOSE = 0.05

@@ -12,7 +12,7 @@ import pytest
 from for_each import for_each
 
 from preimage import KernelFisherDiscriminant, KernelFisherDiscriminantCV
-from preimage.discriminants import GramFisher
+from preimage._models.discriminants import GramFisher
 from preimage.kernels import Gaussian, Linear, Polynomial
 from preimage.landmarks import PivotedCholesky
 

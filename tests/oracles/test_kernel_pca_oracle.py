@@ -9,7 +9,7 @@ from for_each import for_each
 from precise import needs_long_double
 
 from preimage import KernelPCA
-from preimage._linalg import DETERMINED
+from preimage._engine.linalg import DETERMINED
 from preimage.kernels import Gaussian, Laplacian, Linear, Polynomial
 
 pytestmark = needs_long_double

@@ -14,7 +14,7 @@ from sklearn.preprocessing import MultiLabelBinarizer, OneHotEncoder, Polynomial
 from sklearn.svm import SVC, SVR, NuSVC, OneClassSVM
 
 from preimage import KernelPCA, OrientedKernelPCA
-from preimage._lapack import (
+from preimage._engine.lapack import (
     cholesky_factor,
     cholesky_solve,
     largest_eigenpairs,

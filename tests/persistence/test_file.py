@@ -34,6 +34,16 @@ from preimage import (
     KernelPCA,
     Renormalized,
 )
+from preimage._models.machines import (
+    Binary,
+    Coordinates,
+    Detection,
+    DistanceDetection,
+    KernelMachine,
+    OneVsOne,
+    OneVsRest,
+    Regression,
+)
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Expansion
 from preimage.invariances import FunctionTransformation
@@ -54,16 +64,6 @@ from preimage.kernels import (
     ScaledInputs,
     Sigmoid,
     Warped,
-)
-from preimage.machines import (
-    Binary,
-    Coordinates,
-    Detection,
-    DistanceDetection,
-    KernelMachine,
-    OneVsOne,
-    OneVsRest,
-    Regression,
 )
 from preimage.persistence._file import from_bytes, to_bytes
 from preimage.persistence._safetensors import MOST_VALUES, parts_of_file

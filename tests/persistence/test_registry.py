@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from for_each import for_each
 
+from preimage._models.machines import outputs
 from preimage.kernels import Gaussian, Linear, Product, Sum
-from preimage.machines import outputs
 from preimage.persistence._file import from_bytes, to_bytes
 from preimage.persistence._registry import ROOMS, class_named, name_of, registered_classes
 from preimage.solvers import FixedPoint, Mixtures
@@ -22,7 +22,7 @@ FAMILIES = {
     "reduced_sets": "Reducer",
     "eigensolvers": "Eigensolver",
     "invariances": "Transformation",
-    "machines.outputs": "Output",
+    "_models.machines.outputs": "Output",
 }
 # They hold functions, which are code.
 LEFT_OUT = {"CallableKernel", "FunctionTransformation"}

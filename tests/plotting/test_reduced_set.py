@@ -3,9 +3,18 @@
 import numpy as np
 import pytest
 
+from preimage._models.machines import (
+    Binary,
+    Calibrated,
+    Coordinates,
+    KernelMachine,
+    Logistic,
+    OneVsOne,
+    OneVsRest,
+    Regression,
+)
 from preimage.feature_space import Expansion
 from preimage.kernels import Gaussian
-from preimage.machines import Binary, Calibrated, Coordinates, KernelMachine, Logistic, OneVsOne, OneVsRest, Regression
 from preimage.plotting import ReducedSetDisplay
 
 plt = pytest.importorskip("matplotlib.pyplot", reason="figures need matplotlib")

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from random_targets import random_target
 from scipy import sparse
 
-from preimage._arrays import to_dense, to_numpy
+from preimage._engine.arrays import to_dense, to_numpy
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Expansion
 from preimage.kernels import CallableKernel, Gaussian, Laplacian, Linear, Polynomial, Precomputed, Sigmoid

@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 from preimage import KernelFisherDiscriminant, Renormalized
-from preimage._threads import available_threads
+from preimage._engine.threads import available_threads
 from preimage.model_selection import sensitivity_map, split_half
 from preimage.renormalization._one_vs_rest import OneVsRestSVC
 
@@ -249,7 +249,7 @@ def test_precomputed_kernels_may_be_lists():
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_machines_of_one_class_against_the_rest_use_at_most_n_jobs_threads(monkeypatch, n_jobs):
-    monkeypatch.setattr("preimage._threads.allowed_threads", lambda: 8)
+    monkeypatch.setattr("preimage._engine.threads.allowed_threads", lambda: 8)
     seen = []
     monkeypatch.setattr(
         "preimage.renormalization._one_vs_rest.run_parallel",

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from preimage._memory import limited_memory
+from preimage._engine.memory import limited_memory
 from preimage.solvers._blocks import (
     ARRAYS_OF_INPUTS,
     ARRAYS_OF_POINTS,

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from preimage._arrays import to_numpy
-from preimage._typing import Array
+from preimage._engine.arrays import to_numpy
+from preimage._engine.typing import Array
 from preimage.kernels import AdditiveChi2, Gaussian
 from preimage.solvers import Box, Evaluation, Objective, QuasiNewton, Reason, minimize_rows
 from preimage.solvers._descent import SameFunction

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from preimage import KernelPCA
-from preimage._arrays import to_numpy
+from preimage._engine.arrays import to_numpy
 from preimage.kernels import (
     Gaussian,
 )

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from preimage import KernelPCA
-from preimage._arrays import to_numpy
+from preimage._engine.arrays import to_numpy
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Expansion
 from preimage.kernels import (

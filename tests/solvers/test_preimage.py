@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
-from preimage._arrays import to_numpy
-from preimage._typing import Array
+from preimage._engine.arrays import to_numpy
+from preimage._engine.typing import Array
 from preimage.feature_space import Expansion
 from preimage.kernels import Gaussian, ShiftedInputs
 from preimage.solvers import FixedPoint, PreimageResult, Reason, objective_at

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from preimage._arrays import to_numpy
+from preimage._engine.arrays import to_numpy
 from preimage.exceptions import ConvergenceWarning
 from preimage.feature_space import Expansion
 from preimage.kernels import Gaussian, Multiquadric

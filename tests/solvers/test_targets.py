@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from preimage import KernelPCA
-from preimage._arrays import to_numpy
+from preimage._engine.arrays import to_numpy
 from preimage.feature_space import Expansion, Subspace
 from preimage.kernels import Gaussian, Linear, ShiftedInputs, Sigmoid
 from preimage.solvers import FixedPoint, Gradient, objective_at
@@ -77,7 +77,7 @@ def test_pre_images_do_not_depend_on_the_number_of_threads(rng, solver, monkeypa
     results = []
     for count in (1, 2, 8):
         monkeypatch.setattr("preimage.solvers._blocks.available_threads", lambda count=count: count)
-        monkeypatch.setattr("preimage._threads.available_threads", lambda count=count: count)
+        monkeypatch.setattr("preimage._engine.threads.available_threads", lambda count=count: count)
         results.append(model.denoise(noisy))
     for other in results[1:]:
         # Matrix products of blocks of other sizes round differently, and so does the step at which a problem ends.

@@ -7,8 +7,8 @@ from scipy.interpolate import CubicSpline
 from scipy.optimize import minimize
 
 from preimage import KernelPCA, SemiSupervisedKernelPCA
+from preimage._models.components import secular_minimum
 from preimage.calibration import renormalize
-from preimage.components import secular_minimum
 from preimage.feature_space import Expansion
 from preimage.kernels import Gaussian, Linear, Polynomial, Sigmoid, Warped
 from preimage.model_selection import reproducible_map

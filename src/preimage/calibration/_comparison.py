@@ -3,8 +3,8 @@
 import numpy as np
 from scipy.special import ndtr
 
-from preimage._finite import gives_finite_numbers
-from preimage._typing import Array
+from preimage._engine.finite import gives_finite_numbers
+from preimage._engine.typing import Array
 from preimage.calibration._samples import check_masses, check_sample, deviation, quantiles
 
 # Bandwidth of smoothed recalls, in standard deviations times n^(−1/5): Silverman's rule for normal data. Ten times

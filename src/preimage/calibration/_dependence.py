@@ -5,8 +5,8 @@ from itertools import combinations
 import numpy as np
 from scipy.special import xlogy
 
-from preimage._finite import gives_finite_numbers
-from preimage._typing import Array
+from preimage._engine.finite import gives_finite_numbers
+from preimage._engine.typing import Array
 
 # Counts of this many permutations of one pair are held at once: a few MB for a thousand rows.
 PERMUTATIONS_PER_BLOCK = 256

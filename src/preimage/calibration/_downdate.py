@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from preimage._typing import Array
+from preimage._engine.typing import Array
 
 # Steps of the root finder, which converges quadratically; a step that would leave its bracket halves it instead, and
 # 100 halvings resolve any root of double precision.

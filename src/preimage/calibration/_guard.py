@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import label_binarize
 
-from preimage._typing import Array, Targets
+from preimage._engine.typing import Array, Targets
 from preimage.calibration._comparison import compare_decisions, decision_score, margins_of, predicted_codes
 from preimage.calibration._signal import LEAST_EVIDENCE, Signal, signal_of
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from preimage._finite import gives_finite_numbers
-from preimage._typing import Array
+from preimage._engine.finite import gives_finite_numbers
+from preimage._engine.typing import Array
 from preimage.calibration._samples import check_masses, check_table, count, deviation, mean
 
 # Inflation counts from this factor on, and beyond this many of its standard errors: one in forty components without

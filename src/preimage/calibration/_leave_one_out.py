@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from preimage._arrays import as_points, in_double, to_dense
-from preimage._finite import gives_finite_numbers
-from preimage._linalg import match, numerical_rank, rank_tolerance
-from preimage._removed import refuse_removed
-from preimage._typing import Array, Rows
+from preimage._engine.arrays import as_points, in_double, to_dense
+from preimage._engine.finite import gives_finite_numbers
+from preimage._engine.linalg import match, numerical_rank, rank_tolerance
+from preimage._engine.removed import refuse_removed
+from preimage._engine.typing import Array, Rows
 from preimage.calibration._downdate import Downdate
 from preimage.calibration._inflation import inflation
 from preimage.calibration._orthogonal import heights, is_needed, spectrum

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from preimage._arrays import to_dense
-from preimage._linalg import numerical_rank, top_eigh
-from preimage._rows import map_rows
-from preimage._typing import Array, Rows
+from preimage._engine.arrays import to_dense
+from preimage._engine.linalg import numerical_rank, top_eigh
+from preimage._engine.rows import map_rows
+from preimage._engine.typing import Array, Rows
 from preimage.calibration._samples import mean
 from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels import Gaussian, Kernel

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from preimage._typing import Array
+from preimage._engine.typing import Array
 
 
 def check_sample(caller: str, name: str, values: Array, least: int = 0) -> Array:

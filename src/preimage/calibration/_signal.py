@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import norm, rankdata
 
-from preimage._typing import Array
+from preimage._engine.typing import Array
 
 # Decisions for rows left out depend on each other: a pair of rows counts twice, once with either row in the model of
 # the other, which doubles the variance where columns are many. With few columns it grows less: areas under the curve

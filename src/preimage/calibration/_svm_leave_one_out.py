@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.svm import SVC
 
-from preimage._progress import stage
-from preimage._threads import at_most, available_threads, on_own_threads, run_parallel
-from preimage._typing import Array
+from preimage._engine.progress import stage
+from preimage._engine.threads import at_most, available_threads, on_own_threads, run_parallel
+from preimage._engine.typing import Array
 from preimage.calibration._samples import check_sample
 from preimage.calibration._svm_path import BOUND, FREE, REMOVED, ZERO, PathEnd, SVMMachine, SVMProblem, follow
 

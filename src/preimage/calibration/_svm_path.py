@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from preimage._products import product
-from preimage._threads import large_decomposition, run_parallel
-from preimage._typing import Array
+from preimage._engine.linalg import product
+from preimage._engine.threads import large_decomposition, run_parallel
+from preimage._engine.typing import Array
 
 # Conditions of optimality count as met within these fractions of the largest bound and of the largest decision: above
 # what a ridge of 1e-8 changes, and far below the tolerance of libsvm (1e-3), which leaves the states undecided.

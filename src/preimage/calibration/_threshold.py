@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import expit, log_expit, softmax
 
-from preimage._typing import Array, Rows
+from preimage._engine.typing import Array, Rows
 from preimage.calibration._comparison import predicted_codes
 from preimage.calibration._samples import deviation, mean, quantiles
 

@@ -6,8 +6,8 @@ from scipy.linalg import qr
 from scipy.optimize import lsq_linear
 from sklearn.isotonic import isotonic_regression
 
-from preimage._finite import gives_finite_numbers
-from preimage._typing import Array
+from preimage._engine.finite import gives_finite_numbers
+from preimage._engine.typing import Array
 from preimage.calibration._samples import check_masses, check_pairs, check_sample, deviation, matched_by_rank, mean
 
 # Weight of second differences relative to data. Knots without data near them lie on a line between their neighbours;

@@ -7,7 +7,7 @@ import typer
 from typer.core import TyperGroup
 
 import preimage
-from preimage._removed import sentence
+from preimage._engine.removed import sentence
 from preimage.cli._console import debugging, plain_errors
 from preimage.cli._errors import ExitCode
 from preimage.cli._options import OLD_SPELLINGS

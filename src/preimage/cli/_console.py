@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import typer
 from rich.console import Console
 
-from preimage._progress import progress_bar
+from preimage._engine.progress import progress_bar
 from preimage.cli._errors import CommandError, DataError, ExitCode, FileError, UsageError
 
 __all__ = ["DataError", "FileError", "UsageError", "console", "debugging", "one_line", "plain_errors", "speaker"]

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from preimage._typing import Array
+from preimage._engine.typing import Array
 from preimage.cli.tables._files import Dataset
 
 GREY, BLUE, ORANGE = "0.6", "#0072B2", "#D55E00"

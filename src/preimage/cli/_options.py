@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, get_args
 
 import typer
 
-from preimage._warnings import warn_user
+from preimage._engine.warnings import warn_user
 from preimage.cli._errors import UsageError
 
 # The word for what is chosen from the data.

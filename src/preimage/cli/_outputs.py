@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from preimage._output_files import are_distinct, check_not_inputs, check_writable
+from preimage._engine.output_files import are_distinct, check_not_inputs, check_writable
 from preimage.cli._console import one_line
 from preimage.cli._errors import FileError, UsageError
 from preimage.cli.runs._partial import is_own

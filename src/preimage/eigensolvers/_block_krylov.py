@@ -5,11 +5,11 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from preimage._arrays import from_numpy
-from preimage._linalg import orthogonalize, orthonormal_columns
-from preimage._progress import stage
-from preimage._typing import Array
-from preimage._validation import Interval
+from preimage._engine.arrays import from_numpy
+from preimage._engine.linalg import orthogonalize, orthonormal_columns
+from preimage._engine.progress import stage
+from preimage._engine.typing import Array
+from preimage._engine.validation import Interval
 from preimage.eigensolvers._eigensolver import (
     EigenResult,
     Eigensolver,

@@ -7,9 +7,9 @@ from typing import Any, Protocol
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from preimage._arrays import array_namespace, epsilon, itemsize, to_numpy
-from preimage._linalg import DETERMINED
-from preimage._typing import Array
+from preimage._engine.arrays import array_namespace, epsilon, itemsize, to_numpy
+from preimage._engine.linalg import DETERMINED
+from preimage._engine.typing import Array
 
 # Relative residuals ‖Au − λu‖/|λ₁| asked for by default, by bytes of a number. Errors of eigenvalues are their squares
 # over the gaps between eigenvalues, so eigenvalues come out with about twice the digits. Ten times larger, coordinates

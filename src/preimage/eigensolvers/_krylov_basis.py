@@ -4,11 +4,10 @@ import math
 
 import numpy as np
 
-from preimage._arrays import array_namespace, device_kwargs, epsilon, from_numpy, squared_row_norms, take_rows
-from preimage._lapack import eigenpairs_between
-from preimage._linalg import eigh_descending, orthogonalize
-from preimage._products import difference, product
-from preimage._typing import Array
+from preimage._engine.arrays import array_namespace, device_kwargs, epsilon, from_numpy, squared_row_norms, take_rows
+from preimage._engine.lapack import eigenpairs_between
+from preimage._engine.linalg import difference, eigh_descending, orthogonalize, product
+from preimage._engine.typing import Array
 from preimage.eigensolvers._eigensolver import (
     LARGE_PROJECTION,
     SOLVER_ROUNDING,

@@ -6,9 +6,9 @@ from functools import partial
 import numpy as np
 from scipy.linalg import eigh_tridiagonal
 
-from preimage._arrays import epsilon, itemsize
-from preimage._linalg import DETERMINED, eigh_descending
-from preimage._typing import Array
+from preimage._engine.arrays import epsilon, itemsize
+from preimage._engine.linalg import DETERMINED, eigh_descending
+from preimage._engine.typing import Array
 from preimage.eigensolvers._eigensolver import (
     LARGE_PROJECTION,
     SOLVER_ROUNDING,

@@ -6,12 +6,12 @@ from numbers import Integral, Real
 import numpy as np
 from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigsh
 
-from preimage._arrays import array_namespace, epsilon, is_host, take_rows
-from preimage._linalg import eigh_descending, top_eigh
-from preimage._progress import stage
-from preimage._threads import small_matrices
-from preimage._typing import Array
-from preimage._validation import Interval
+from preimage._engine.arrays import array_namespace, epsilon, is_host, take_rows
+from preimage._engine.linalg import eigh_descending, top_eigh
+from preimage._engine.progress import stage
+from preimage._engine.threads import small_matrices
+from preimage._engine.typing import Array
+from preimage._engine.validation import Interval
 from preimage.eigensolvers._eigensolver import (
     EigenResult,
     Eigensolver,

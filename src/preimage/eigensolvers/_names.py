@@ -5,9 +5,9 @@ from numbers import Real
 
 import numpy as np
 
-from preimage._arrays import itemsize
-from preimage._progress import stage
-from preimage._validation import Interval, check_parameters
+from preimage._engine.arrays import itemsize
+from preimage._engine.progress import stage
+from preimage._engine.validation import Interval, check_parameters
 from preimage.eigensolvers._block_krylov import BlockKrylov, block_width
 from preimage.eigensolvers._eigensolver import (
     EigenResult,

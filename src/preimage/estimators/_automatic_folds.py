@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from preimage._arrays import from_numpy, is_sparse, take_rows, to_numpy
-from preimage._typing import Array
+from preimage._engine.arrays import from_numpy, is_sparse, take_rows, to_numpy
+from preimage._engine.typing import Array
 from preimage.estimators._cross_fit import FEWEST_ROWS, FOLDS, denoised_inside, fitted_to, needs_folds, out_of_fold
 from preimage.estimators._training_rows import same_rows
 

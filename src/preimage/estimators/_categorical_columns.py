@@ -7,12 +7,12 @@ import numpy as np
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import array_namespace, from_numpy, is_lazy, to_numpy
-from preimage._memory import limited_memory
-from preimage._rows import sum_rows
-from preimage._threads import within_n_jobs
-from preimage._typing import Array, Rows
-from preimage.completion import Indicators, groups_of
+from preimage._engine.arrays import array_namespace, from_numpy, is_lazy, to_numpy
+from preimage._engine.memory import limited_memory
+from preimage._engine.rows import sum_rows
+from preimage._engine.threads import within_n_jobs
+from preimage._engine.typing import Array, Rows
+from preimage._models.completion import Indicators, groups_of
 from preimage.estimators._category_names import (
     as_codes,
     distinct,

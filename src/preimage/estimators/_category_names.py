@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from preimage._typing import Array, Rows
+from preimage._engine.typing import Array, Rows
 from preimage.estimators._missing_entries import is_nan
 
 

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from preimage._arrays import is_host
-from preimage._rows import Workers, workers_of
-from preimage._typing import Rows
-from preimage._validation import all_rows, check_lazy_points, require_in_memory
+from preimage._engine.arrays import is_host
+from preimage._engine.rows import Workers, workers_of
+from preimage._engine.typing import Rows
+from preimage._engine.validation import all_rows, check_lazy_points, require_in_memory
 from preimage.eigensolvers import Arpack, Dense, EigenOptions, Eigensolver
 from preimage.estimators._kernel_input import is_precomputed
 from preimage.feature_space import Gram

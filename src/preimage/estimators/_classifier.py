@@ -3,8 +3,8 @@
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 
-from preimage._arrays import from_device, in_memory
-from preimage._typing import Rows, Targets
+from preimage._engine.arrays import from_device, in_memory
+from preimage._engine.typing import Rows, Targets
 
 
 class AnyDeviceClassifierMixin(ClassifierMixin):

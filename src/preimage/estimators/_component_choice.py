@@ -8,9 +8,9 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import take_rows
-from preimage._memory import limited_memory
-from preimage._typing import Array
+from preimage._engine.arrays import take_rows
+from preimage._engine.memory import limited_memory
+from preimage._engine.typing import Array
 from preimage.eigensolvers import EigenResult
 from preimage.feature_space import Subspace
 from preimage.kernels import Kernel

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from preimage._arrays import array_namespace, in_double, in_precision, take_rows, to_numpy
-from preimage._typing import Array
-from preimage.completion import (
+from preimage._engine.arrays import array_namespace, in_double, in_precision, take_rows, to_numpy
+from preimage._engine.typing import Array
+from preimage._models.completion import (
     ConditionalFit,
     ConditionalMeans,
     Indicators,

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from preimage._arrays import array_namespace, as_points, clamp_at_zero, is_sparse, take_rows, to_numpy
-from preimage._rows import sum_rows
-from preimage._typing import Array, Rows, Seed
-from preimage._validation import generator
-from preimage._warnings import ignored
-from preimage.components import LandmarkModel, Wanted, landmark_subspace
+from preimage._engine.arrays import array_namespace, as_points, clamp_at_zero, is_sparse, take_rows, to_numpy
+from preimage._engine.rows import sum_rows
+from preimage._engine.typing import Array, Rows, Seed
+from preimage._engine.validation import generator
+from preimage._engine.warnings import ignored
+from preimage._models.components import LandmarkModel, Wanted, landmark_subspace
 from preimage.estimators._robust_denoise import DenoisedRows, Repair, denoised
 from preimage.estimators._training_rows import TrainingRows, row_numbers, same_rows
 from preimage.exceptions import RankWarning

@@ -4,10 +4,10 @@ from typing import Any
 
 from sklearn.exceptions import NotFittedError
 
-from preimage._arrays import array_namespace
-from preimage._typing import Array
-from preimage._validation import check_parameters
-from preimage.components import Wanted
+from preimage._engine.arrays import array_namespace
+from preimage._engine.typing import Array
+from preimage._engine.validation import check_parameters
+from preimage._models.components import Wanted
 from preimage.eigensolvers import Eigensolver
 from preimage.estimators._kernel_input import is_precomputed, named_kernel, without_origin
 from preimage.feature_space import Subspace

@@ -8,11 +8,12 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import array_namespace, from_numpy, in_memory, is_lazy, own_copy, to_dense
-from preimage._finite import refuse_overflowing_fit
-from preimage._threads import on_own_threads
-from preimage._typing import Array, Rows, Seed, Targets
-from preimage._validation import StrOptions, check_lazy_points, check_parameters, check_points
+from preimage._engine.arrays import array_namespace, from_numpy, in_memory, is_lazy, own_copy, to_dense
+from preimage._engine.finite import refuse_overflowing_fit
+from preimage._engine.threads import on_own_threads
+from preimage._engine.typing import Array, Rows, Seed, Targets
+from preimage._engine.validation import StrOptions, check_lazy_points, check_parameters, check_points
+from preimage._models.machines import Coordinates, KernelMachine
 from preimage.estimators._finite_results import FiniteResults
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
@@ -28,7 +29,6 @@ from preimage.estimators._landmark_fit import as_selector, selection_rng
 from preimage.feature_space import Expansion, Gram, empirical_map
 from preimage.kernels import Precomputed
 from preimage.landmarks import Landmarks, LandmarkSelector
-from preimage.machines import Coordinates, KernelMachine
 from preimage.persistence import Saved
 
 

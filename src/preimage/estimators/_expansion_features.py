@@ -6,12 +6,12 @@ from typing import Any
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import is_lazy
-from preimage._typing import Array, Rows
+from preimage._engine.arrays import is_lazy
+from preimage._engine.typing import Array, Rows
+from preimage._models.machines import Coordinates, KernelMachine
 from preimage.estimators._kernel_input import with_kernel_tags
 from preimage.estimators._preimages import PreimageMixin
 from preimage.feature_space import Expansion
-from preimage.machines import Coordinates, KernelMachine
 from preimage.solvers import Preimage
 from preimage.solvers._learned import training_sample
 

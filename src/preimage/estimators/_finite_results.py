@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
-from preimage._arguments import FROM_INSIDE, refuse_arguments
-from preimage._arrays import canonical, follow_rows, is_foreign, is_sparse, unshared
-from preimage._finite import finite_result, refuse_overflowing_fit, working_method
-from preimage._typing import Array, Rows
+from preimage._engine.arguments import FROM_INSIDE, refuse_arguments
+from preimage._engine.arrays import canonical, follow_rows, is_foreign, is_sparse, unshared
+from preimage._engine.finite import finite_result, refuse_overflowing_fit, working_method
+from preimage._engine.typing import Array, Rows
 from preimage.solvers import PreimageResult
 
 

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils.class_weight import compute_sample_weight
 
-from preimage._arrays import in_memory, is_lazy, own_copy, take_rows
-from preimage._typing import Array, Rows, Targets
-from preimage._validation import check_gram, check_labels, check_lazy_points, check_points, check_weights
-from preimage.discriminants import LabelledData
+from preimage._engine.arrays import in_memory, is_lazy, own_copy, take_rows
+from preimage._engine.typing import Array, Rows, Targets
+from preimage._engine.validation import check_gram, check_labels, check_lazy_points, check_points, check_weights
+from preimage._models.discriminants import LabelledData
 from preimage.estimators._kernel_input import about_data, kernel_on_sample, repeated
 from preimage.estimators._landmark_fit import decided_landmarks
 from preimage.kernels import Kernel

@@ -7,9 +7,16 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import array_namespace, take_rows, to_numpy, with_rows
-from preimage._typing import Array, Rows
-from preimage.completion import SubspaceEnergy, complete_rows, fill, median_distance, neighbor_start, noisy_energy
+from preimage._engine.arrays import array_namespace, take_rows, to_numpy, with_rows
+from preimage._engine.typing import Array, Rows
+from preimage._models.completion import (
+    SubspaceEnergy,
+    complete_rows,
+    fill,
+    median_distance,
+    neighbor_start,
+    noisy_energy,
+)
 from preimage.estimators._missing_entries import check_incomplete, map_incomplete
 from preimage.estimators._preimages import PreimageMixin
 

@@ -11,12 +11,12 @@ from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import from_numpy, in_precision
-from preimage._finite import refuse_overflowing_fit
-from preimage._progress import ReportsProgress, reports_progress
-from preimage._threads import on_own_threads
-from preimage._typing import Array, Rows, Seed, Targets
-from preimage._validation import (
+from preimage._engine.arrays import from_numpy, in_precision
+from preimage._engine.finite import refuse_overflowing_fit
+from preimage._engine.progress import ReportsProgress, reports_progress
+from preimage._engine.threads import on_own_threads
+from preimage._engine.typing import Array, Rows, Seed, Targets
+from preimage._engine.validation import (
     Interval,
     StrOptions,
     check_parameters,
@@ -24,7 +24,7 @@ from preimage._validation import (
     is_stream,
     require_in_memory,
 )
-from preimage.discriminants import (
+from preimage._models.discriminants import (
     FisherOptions,
     FittedDiscriminants,
     GramFisher,
@@ -36,12 +36,13 @@ from preimage.discriminants import (
     fit_discriminants,
     select_points,
 )
-from preimage.discriminants._class_scatters import ClassScatters
-from preimage.discriminants._fit import sparsity_by_cross_validation
-from preimage.discriminants._kernel_values import coefficients_on
-from preimage.discriminants._rule import NEED_VALUES, THRESHOLDS
-from preimage.discriminants._sparse_fisher import sparse_paths
-from preimage.discriminants._stream import after_batch
+from preimage._models.discriminants._class_scatters import ClassScatters
+from preimage._models.discriminants._fit import sparsity_by_cross_validation
+from preimage._models.discriminants._kernel_values import coefficients_on
+from preimage._models.discriminants._rule import NEED_VALUES, THRESHOLDS
+from preimage._models.discriminants._sparse_fisher import sparse_paths
+from preimage._models.discriminants._stream import after_batch
+from preimage._models.machines import KernelMachine, Logistic
 from preimage.estimators._classifier import AnyDeviceClassifierMixin
 from preimage.estimators._finite_results import FiniteResults
 from preimage.estimators._fisher_data import check_rows, code_rows, next_batch, resolve_kernel
@@ -58,7 +59,6 @@ from preimage.estimators._stream_fit import fit_blocks
 from preimage.invariances import as_tangent_covariance
 from preimage.kernels import Kernel
 from preimage.landmarks import Landmarks, LandmarkSelector
-from preimage.machines import KernelMachine, Logistic
 from preimage.persistence import Saved
 
 FISHER_CONSTRAINTS = {

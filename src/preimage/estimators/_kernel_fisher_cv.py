@@ -13,13 +13,13 @@ from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import take_rows, to_dense, to_numpy
-from preimage._memory import memory_budget
-from preimage._progress import ReportsProgress, reports_progress, stage
-from preimage._rows import cut
-from preimage._threads import available_threads, run_parallel, within_n_jobs
-from preimage._typing import Array, Folds, Rows, Seed, Targets
-from preimage._validation import (
+from preimage._engine.arrays import take_rows, to_dense, to_numpy
+from preimage._engine.memory import memory_budget
+from preimage._engine.progress import ReportsProgress, reports_progress, stage
+from preimage._engine.rows import cut
+from preimage._engine.threads import available_threads, run_parallel, within_n_jobs
+from preimage._engine.typing import Array, Folds, Rows, Seed, Targets
+from preimage._engine.validation import (
     Interval,
     StrOptions,
     check_labels,
@@ -30,9 +30,10 @@ from preimage._validation import (
     refuse_stream,
     require_in_memory,
 )
-from preimage.discriminants import FisherOptions, FittedDiscriminants, KernelTable, LabelledData, select_points
-from preimage.discriminants._fit import cross_validated_scores, leave_one_out_scores, stratified_folds
-from preimage.discriminants._problem import fits_in_memory
+from preimage._models.discriminants import FisherOptions, FittedDiscriminants, KernelTable, LabelledData, select_points
+from preimage._models.discriminants._fit import cross_validated_scores, leave_one_out_scores, stratified_folds
+from preimage._models.discriminants._problem import fits_in_memory
+from preimage._models.machines import KernelMachine
 from preimage.estimators._classifier import AnyDeviceClassifierMixin
 from preimage.estimators._finite_results import FiniteResults
 from preimage.estimators._fisher_data import CheckedRows, check_rows, code_rows, resolve_kernel
@@ -54,7 +55,6 @@ from preimage.estimators._search_scoring import (
 )
 from preimage.kernels import Kernel, as_kernel, resolve_gamma
 from preimage.landmarks import Landmarks, LandmarkSelector
-from preimage.machines import KernelMachine
 from preimage.persistence import Saved
 
 # Without a grid: multiples of 1/median squared distance, from nearly linear to nearly local kernels in steps of two,

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import (
+from preimage._engine.arrays import (
     array_namespace,
     from_numpy,
     in_memory,
@@ -19,13 +19,20 @@ from preimage._arrays import (
     to_numpy,
     with_rows,
 )
-from preimage._memory import limited_memory, memory_budget
-from preimage._progress import ReportsProgress, reports_progress
-from preimage._threads import within_n_jobs
-from preimage._typing import Array, Rows, Seed, Targets
-from preimage._validation import Interval, MissingValues, StrOptions, check_parameters, feature_names_in, generator
-from preimage._warnings import warn_user
-from preimage.completion import (
+from preimage._engine.memory import limited_memory, memory_budget
+from preimage._engine.progress import ReportsProgress, reports_progress
+from preimage._engine.threads import within_n_jobs
+from preimage._engine.typing import Array, Rows, Seed, Targets
+from preimage._engine.validation import (
+    Interval,
+    MissingValues,
+    StrOptions,
+    check_parameters,
+    feature_names_in,
+    generator,
+)
+from preimage._engine.warnings import warn_user
+from preimage._models.completion import (
     ColumnScale,
     IncompleteFit,
     NoisySubspace,
@@ -39,7 +46,7 @@ from preimage.completion import (
     neighbor_start,
     noisy_energy,
 )
-from preimage.components import Wanted
+from preimage._models.components import Wanted
 from preimage.eigensolvers._names import EigenOptions
 from preimage.estimators._categorical_columns import CategoricalColumns
 from preimage.estimators._conditional_imputation import CONDITIONAL, ENERGY, ConditionalImputation
@@ -81,8 +88,7 @@ class KernelImputer(
 
     By default missing entries are replaced by *conditional means*: a weighted mean of local averages, of kernel ridge
     regressions on the 30 training rows that are nearest by the known entries, and of both around the linear trend of
-    the table (see `preimage.completion.ConditionalMeans`). The weights are those that restore known entries best which
-    were hidden.
+    the table. The weights are those that restore known entries best which were hidden.
 
     With ``method="energy"`` a row x with missing entries is completed by
 

@@ -12,13 +12,13 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import array_namespace, from_numpy, in_memory, is_lazy, take_rows, to_numpy
-from preimage._memory import limited_memory
-from preimage._progress import ReportsProgress, reports_progress, stage
-from preimage._threads import within_n_jobs
-from preimage._typing import Array, Rows, Seed, Targets
-from preimage._validation import Interval, check_parameters, generator
-from preimage.completion import HiddenRows, PartialRows, fit_incomplete, neighbor_start
+from preimage._engine.arrays import array_namespace, from_numpy, in_memory, is_lazy, take_rows, to_numpy
+from preimage._engine.memory import limited_memory
+from preimage._engine.progress import ReportsProgress, reports_progress, stage
+from preimage._engine.threads import within_n_jobs
+from preimage._engine.typing import Array, Rows, Seed, Targets
+from preimage._engine.validation import Interval, check_parameters, generator
+from preimage._models.completion import HiddenRows, PartialRows, fit_incomplete, neighbor_start
 from preimage.estimators._conditional_imputation import CONDITIONAL, ENERGY
 from preimage.estimators._finite_results import FiniteResults
 from preimage.estimators._kernel_imputer import KernelImputer

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from preimage._arrays import (
+from preimage._engine.arrays import (
     array_namespace,
     as_points,
     in_memory,
@@ -20,11 +20,11 @@ from preimage._arrays import (
     take_rows,
     to_numpy,
 )
-from preimage._finite import current_method, finite_result, working_method
-from preimage._progress import stage
-from preimage._rows import map_rows
-from preimage._typing import Array, Rows, Targets
-from preimage._validation import (
+from preimage._engine.finite import current_method, finite_result, working_method
+from preimage._engine.progress import stage
+from preimage._engine.rows import map_rows
+from preimage._engine.typing import Array, Rows, Targets
+from preimage._engine.validation import (
     Interval,
     check_finite_block,
     check_gram,

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import (
+from preimage._engine.arrays import (
     array_namespace,
     from_device,
     from_numpy,
@@ -28,13 +28,13 @@ from preimage._arrays import (
     to_dense,
     to_numpy,
 )
-from preimage._finite import finite_result
-from preimage._linalg import no_variance, orthonormal_factor
-from preimage._memory import memory_budget
-from preimage._progress import ReportsProgress, reports_progress
-from preimage._threads import within_n_jobs
-from preimage._typing import Array, Rows, Seed, Targets
-from preimage._validation import (
+from preimage._engine.finite import finite_result
+from preimage._engine.linalg import no_variance, orthonormal_factor
+from preimage._engine.memory import memory_budget
+from preimage._engine.progress import ReportsProgress, reports_progress
+from preimage._engine.threads import within_n_jobs
+from preimage._engine.typing import Array, Rows, Seed, Targets
+from preimage._engine.validation import (
     Interval,
     StrOptions,
     check_parameters,
@@ -43,8 +43,8 @@ from preimage._validation import (
     is_stream,
     refuse_stream,
 )
-from preimage._warnings import warn_user
-from preimage.clustering import (
+from preimage._engine.warnings import warn_user
+from preimage._models.clustering import (
     Clusters,
     CoordinatePass,
     Search,
@@ -56,6 +56,7 @@ from preimage.clustering import (
     rows_in_double,
     runs_at_once,
 )
+from preimage._models.machines import Binary, KernelMachine, OneVsOne
 from preimage.estimators._finite_results import FiniteResults
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
@@ -74,7 +75,6 @@ from preimage.feature_space import Expansion, Gram, Subspace
 from preimage.kernels import Kernel
 from preimage.landmarks import Landmarks, LandmarkSelector
 from preimage.landmarks._growth import grown, has_room, warn_if_left_out, with_batch
-from preimage.machines import Binary, KernelMachine, OneVsOne
 from preimage.persistence import Saved
 from preimage.solvers import Preimage, TargetSolver, as_preimage
 

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import (
+from preimage._engine.arrays import (
     array_namespace,
     from_numpy,
     in_double,
@@ -20,10 +20,10 @@ from preimage._arrays import (
     known_rows,
     to_numpy,
 )
-from preimage._progress import ReportsProgress, reports_progress
-from preimage._threads import within_n_jobs
-from preimage._typing import Array, Rows, Seed, Targets
-from preimage._validation import (
+from preimage._engine.progress import ReportsProgress, reports_progress
+from preimage._engine.threads import within_n_jobs
+from preimage._engine.typing import Array, Rows, Seed, Targets
+from preimage._engine.validation import (
     Interval,
     StrOptions,
     check_lazy_points,
@@ -33,7 +33,8 @@ from preimage._validation import (
     is_stream,
     refuse_stream,
 )
-from preimage._warnings import ignored
+from preimage._engine.warnings import ignored
+from preimage._models.machines import DistanceDetection, KernelMachine
 from preimage.estimators._finite_results import FiniteResults
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
@@ -57,7 +58,6 @@ from preimage.estimators._training_rows import TrainingRows, same_rows
 from preimage.exceptions import RankWarning, UnsupportedKernelError
 from preimage.kernels import as_kernel
 from preimage.landmarks import Landmarks, LandmarkSelector
-from preimage.machines import DistanceDetection, KernelMachine
 from preimage.persistence import Saved
 
 # Width of kernels of distances: of data sets that had no part in reports, a percentile at which the mean area under the

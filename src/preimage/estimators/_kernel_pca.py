@@ -10,7 +10,7 @@ from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import (
+from preimage._engine.arrays import (
     clamp_at_zero,
     in_memory,
     is_chunked,
@@ -21,12 +21,12 @@ from preimage._arrays import (
     to_dense,
     to_numpy,
 )
-from preimage._memory import limited_memory, memory_budget
-from preimage._progress import ReportsProgress, reports_progress
-from preimage._rows import Workers
-from preimage._threads import at_most, within_n_jobs
-from preimage._typing import Array, Rows, Seed, Targets
-from preimage._validation import (
+from preimage._engine.memory import limited_memory, memory_budget
+from preimage._engine.progress import ReportsProgress, reports_progress
+from preimage._engine.rows import Workers
+from preimage._engine.threads import at_most, within_n_jobs
+from preimage._engine.typing import Array, Rows, Seed, Targets
+from preimage._engine.validation import (
     Interval,
     StrOptions,
     check_weights,
@@ -35,7 +35,8 @@ from preimage._validation import (
     refuse_stream,
     with_weight,
 )
-from preimage.components import LandmarkModel, PrincipalSubspace, principal_subspace
+from preimage._models.components import LandmarkModel, PrincipalSubspace, principal_subspace
+from preimage._models.machines import KernelMachine
 from preimage.eigensolvers import EigenOptions, Eigensolver
 from preimage.estimators._automatic_folds import automatic_folds
 from preimage.estimators._chunked_fit import gathered, is_for_workers
@@ -68,7 +69,6 @@ from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Gram
 from preimage.feature_space._worker_product import worker_product
 from preimage.landmarks import Landmarks, LandmarkSelector
-from preimage.machines import KernelMachine
 from preimage.persistence import Saved
 from preimage.solvers import Preimage
 from preimage.solvers._learned import training_sample

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from preimage._arrays import in_memory, to_numpy
-from preimage._memory import memory_budget
-from preimage._progress import ReportsProgress, reports_progress
-from preimage._typing import Array, Rows, Seed, Targets
-from preimage._validation import Interval, StrOptions, check_parameters, generator
-from preimage._warnings import ignored, warn_user
-from preimage.components import (
+from preimage._engine.arrays import in_memory, to_numpy
+from preimage._engine.memory import memory_budget
+from preimage._engine.progress import ReportsProgress, reports_progress
+from preimage._engine.typing import Array, Rows, Seed, Targets
+from preimage._engine.validation import Interval, StrOptions, check_parameters, generator
+from preimage._engine.warnings import ignored, warn_user
+from preimage._models.components import (
     LandmarkModel,
     MomentIndex,
     PrincipalSubspace,

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from preimage._arrays import in_memory, is_chunked, is_lazy
-from preimage._memory import memory_budget
-from preimage._typing import Rows, Seed, Targets
-from preimage._validation import (
+from preimage._engine.arrays import in_memory, is_chunked, is_lazy
+from preimage._engine.memory import memory_budget
+from preimage._engine.typing import Rows, Seed, Targets
+from preimage._engine.validation import (
     check_gram,
     check_lazy_points,
     check_points,

@@ -11,10 +11,12 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import from_device, in_memory, is_lazy, take_rows
-from preimage._progress import ReportsProgress
-from preimage._typing import Array, Rows, Seed, Targets
-from preimage._validation import Interval, StrOptions, check_labels, check_targets, check_weights, generator
+from preimage._engine.arrays import from_device, in_memory, is_lazy, take_rows
+from preimage._engine.progress import ReportsProgress
+from preimage._engine.typing import Array, Rows, Seed, Targets
+from preimage._engine.validation import Interval, StrOptions, check_labels, check_targets, check_weights, generator
+from preimage._models.machines import KernelMachine, OneVsRest, Output, Regression
+from preimage._models.regression import determination
 from preimage.estimators._finite_results import FiniteResults
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
@@ -30,9 +32,7 @@ from preimage.estimators._landmark_fit import landmark_inputs
 from preimage.feature_space import Expansion
 from preimage.kernels import Kernel
 from preimage.landmarks import LANDMARK_NAMES, Landmarks, LandmarkSelector, SparseGreedy, as_landmarks
-from preimage.machines import KernelMachine, OneVsRest, Output, Regression
 from preimage.persistence import Saved
-from preimage.regression import determination
 
 LANDMARK_MACHINE_CONSTRAINTS = {
     "landmarks": [Interval(Integral, 1, None, closed="left"), StrOptions(set(LANDMARK_NAMES)), LandmarkSelector],

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from preimage._arrays import (
+from preimage._engine.arrays import (
     array_namespace,
     as_points,
     from_numpy,
@@ -19,11 +19,11 @@ from preimage._arrays import (
     to_dense,
     to_numpy,
 )
-from preimage._rows import sum_rows
-from preimage._typing import Array, Rows
-from preimage._warnings import ignored
+from preimage._engine.rows import sum_rows
+from preimage._engine.typing import Array, Rows
+from preimage._engine.warnings import ignored
+from preimage._models.components import SpanDistance, Wanted, robust_mean_distances
 from preimage.calibration._samples import quantiles
-from preimage.components import SpanDistance, Wanted, robust_mean_distances
 from preimage.estimators._kernel_input import LAZY_ROWS, map_queries, through_device
 from preimage.exceptions import RankWarning
 from preimage.feature_space import Expansion

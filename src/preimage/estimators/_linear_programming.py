@@ -7,11 +7,12 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from preimage._finite import refuse_overflowing_fit
-from preimage._progress import reports_progress
-from preimage._typing import Rows, Seed, Targets
-from preimage._validation import Interval, check_parameters
-from preimage._warnings import warn_user
+from preimage._engine.finite import refuse_overflowing_fit
+from preimage._engine.progress import reports_progress
+from preimage._engine.typing import Rows, Seed, Targets
+from preimage._engine.validation import Interval, check_parameters
+from preimage._engine.warnings import warn_user
+from preimage._models.regression import L1Machine
 from preimage.estimators._classifier import AnyDeviceClassifierMixin
 from preimage.estimators._landmark_machine import (
     LANDMARK_MACHINE_CONSTRAINTS,
@@ -22,7 +23,6 @@ from preimage.estimators._landmark_machine import (
 )
 from preimage.exceptions import ConvergenceWarning
 from preimage.landmarks import Landmarks, LandmarkSelector
-from preimage.regression import L1Machine
 
 LINEAR_PROGRAMMING_CONSTRAINTS: dict[str, list] = {
     **LANDMARK_MACHINE_CONSTRAINTS,

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from preimage._arrays import array_namespace, as_points, from_numpy, is_lazy, to_numpy
-from preimage._finite import current_method, working_method
-from preimage._rows import map_rows
-from preimage._typing import Array, Rows
-from preimage._validation import check_lazy_points, check_points, check_same_device, is_stream
+from preimage._engine.arrays import array_namespace, as_points, from_numpy, is_lazy, to_numpy
+from preimage._engine.finite import current_method, working_method
+from preimage._engine.rows import map_rows
+from preimage._engine.typing import Array, Rows
+from preimage._engine.validation import check_lazy_points, check_points, check_same_device, is_stream
 from preimage.estimators._kernel_input import LAZY_ROWS
 
 

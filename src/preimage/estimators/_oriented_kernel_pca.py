@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from preimage._arrays import array_namespace, in_precision, is_lazy, own_copy, take_rows
-from preimage._memory import require_square_matrices
-from preimage._progress import ReportsProgress, reports_progress
-from preimage._typing import Array, Rows, Seed, Targets
-from preimage._validation import (
+from preimage._engine.arrays import array_namespace, in_precision, is_lazy, own_copy, take_rows
+from preimage._engine.memory import require_square_matrices
+from preimage._engine.progress import ReportsProgress, reports_progress
+from preimage._engine.typing import Array, Rows, Seed, Targets
+from preimage._engine.validation import (
     Interval,
     check_lazy_points,
     check_parameters,
@@ -21,8 +21,8 @@ from preimage._validation import (
     generator,
     with_weight,
 )
-from preimage.components import Noise, OrientedFeatures, coordinate_moments, oriented_features
-from preimage.components._oriented import require_room
+from preimage._models.components import Noise, OrientedFeatures, coordinate_moments, oriented_features
+from preimage._models.components._oriented import require_room
 from preimage.estimators._expansion_features import ExpansionFeatures
 from preimage.estimators._finite_results import FiniteResults
 from preimage.estimators._kernel_input import (

@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from preimage._arrays import from_device
-from preimage._typing import Targets
+from preimage._engine.arrays import from_device
+from preimage._engine.typing import Targets
 
 # See `SemiSupervisedKernelPCA`.
 Encoding: TypeAlias = str | np.ndarray | Callable[[np.ndarray, int], np.ndarray]

@@ -8,10 +8,10 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import from_numpy, in_double, in_precision, to_numpy
-from preimage._finite import finite_log
-from preimage._typing import Array, Rows, Targets
-from preimage._validation import (
+from preimage._engine.arrays import from_numpy, in_double, in_precision, to_numpy
+from preimage._engine.finite import finite_log
+from preimage._engine.typing import Array, Rows, Targets
+from preimage._engine.validation import (
     Interval,
     StrOptions,
     check_labels,
@@ -20,7 +20,7 @@ from preimage._validation import (
     check_weights,
     refuse_stream,
 )
-from preimage.discriminants import LinearRule, PenalizedFisher
+from preimage._models.discriminants import LinearRule, PenalizedFisher
 from preimage.estimators._classifier import AnyDeviceClassifierMixin
 from preimage.estimators._finite_results import FiniteResults
 from preimage.estimators._fisher_data import require_classes

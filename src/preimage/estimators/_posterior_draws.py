@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import array_namespace, is_lazy, take_rows, to_numpy, with_rows
-from preimage._memory import limited_memory
-from preimage._threads import within_n_jobs
-from preimage._typing import Array, Rows
-from preimage.completion import SubspaceFit, cross_draws, draws, fit_temperature
+from preimage._engine.arrays import array_namespace, is_lazy, take_rows, to_numpy, with_rows
+from preimage._engine.memory import limited_memory
+from preimage._engine.threads import within_n_jobs
+from preimage._engine.typing import Array, Rows
+from preimage._models.completion import SubspaceFit, cross_draws, draws, fit_temperature
 from preimage.estimators._conditional_imputation import CONDITIONAL, rng_of_rows
 from preimage.estimators._missing_entries import check_incomplete, known_entries
 

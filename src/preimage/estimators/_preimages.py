@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import array_namespace, is_chunked, is_lazy, to_numpy
-from preimage._memory import limited_memory
-from preimage._progress import progress_bar
-from preimage._typing import Array, Rows
-from preimage._validation import check_coordinate_shape, check_coordinates, require_in_memory
-from preimage._warnings import warn_user
+from preimage._engine.arrays import array_namespace, is_chunked, is_lazy, to_numpy
+from preimage._engine.memory import limited_memory
+from preimage._engine.progress import progress_bar
+from preimage._engine.typing import Array, Rows
+from preimage._engine.validation import check_coordinate_shape, check_coordinates, require_in_memory
+from preimage._engine.warnings import warn_user
+from preimage._models.machines import Coordinates, KernelMachine
 from preimage.estimators._kernel_input import check_queries, map_queries
 from preimage.exceptions import ConvergenceWarning, UnsupportedKernelError
 from preimage.feature_space import Expansion, Subspace
 from preimage.kernels import Kernel
-from preimage.machines import Coordinates, KernelMachine
 from preimage.solvers import PreimageResult, TargetSolver, free_length_preimages
 from preimage.solvers._walks import as_linear_functions, basis_images, navigate
 

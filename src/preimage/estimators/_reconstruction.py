@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
-from preimage._arrays import array_namespace, in_memory, to_dense, to_numpy
-from preimage._typing import Array, Rows, Targets
-from preimage._validation import check_weights
-from preimage._warnings import ignored
-from preimage.components import Wanted
+from preimage._engine.arrays import array_namespace, in_memory, to_dense, to_numpy
+from preimage._engine.typing import Array, Rows, Targets
+from preimage._engine.validation import check_weights
+from preimage._engine.warnings import ignored
+from preimage._models.components import Wanted
 from preimage.estimators._kernel_input import is_precomputed
 from preimage.estimators._preimages import PreimageMixin
 from preimage.exceptions import RankWarning

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from preimage._arrays import array_namespace, is_lazy
-from preimage._typing import Array, Rows
-from preimage.completion import GivenScale, MeasuredErrors, RepairedRows, SubspaceEnergy, measured_errors
-from preimage.completion._losses import as_loss
+from preimage._engine.arrays import array_namespace, is_lazy
+from preimage._engine.typing import Array, Rows
+from preimage._models.completion import GivenScale, MeasuredErrors, RepairedRows, SubspaceEnergy, measured_errors
+from preimage._models.completion._losses import as_loss
 from preimage.estimators._missing_entries import check_incomplete, known_entries, map_incomplete
 from preimage.estimators._preimages import points_of
 from preimage.exceptions import UnsupportedKernelError

@@ -8,7 +8,7 @@ from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import check_scoring
 
-from preimage._typing import Array, Rows
+from preimage._engine.typing import Array, Rows
 
 # The name of the only score of a search, as in scikit-learn: `mean_test_score`.
 SINGLE = "score"

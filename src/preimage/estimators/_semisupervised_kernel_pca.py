@@ -7,16 +7,17 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
 
-from preimage._arrays import in_precision, is_chunked, take_rows
-from preimage._memory import require_square_matrices
-from preimage._progress import ReportsProgress, reports_progress
-from preimage._typing import Array, Rows, Seed, Targets
-from preimage._validation import Interval, StrOptions, check_parameters, check_weights, with_weight
-from preimage.components import (
+from preimage._engine.arrays import in_precision, is_chunked, take_rows
+from preimage._engine.memory import require_square_matrices
+from preimage._engine.progress import ReportsProgress, reports_progress
+from preimage._engine.typing import Array, Rows, Seed, Targets
+from preimage._engine.validation import Interval, StrOptions, check_parameters, check_weights, with_weight
+from preimage._models.components import (
     FeatureSample,
     SemiSupervisedSubspace,
     semi_supervised_subspace,
 )
+from preimage._models.machines import KernelMachine
 from preimage.estimators._finite_results import FiniteResults
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
@@ -28,7 +29,6 @@ from preimage.estimators._partial_labels import ENCODINGS, PartialLabels, compon
 from preimage.estimators._preimages import PreimageMixin, axes_machine
 from preimage.exceptions import UnsupportedKernelError
 from preimage.landmarks import Landmarks, LandmarkSelector
-from preimage.machines import KernelMachine
 from preimage.persistence import Saved
 from preimage.solvers import Auto, Gradient, Preimage, as_preimage
 

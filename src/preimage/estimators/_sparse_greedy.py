@@ -5,10 +5,10 @@ from typing import Self
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from preimage._arrays import to_numpy
-from preimage._progress import reports_progress
-from preimage._typing import Rows, Targets
-from preimage._validation import check_labels, check_targets
+from preimage._engine.arrays import to_numpy
+from preimage._engine.progress import reports_progress
+from preimage._engine.typing import Rows, Targets
+from preimage._engine.validation import check_labels, check_targets
 from preimage.estimators._classifier import AnyDeviceClassifierMixin
 from preimage.estimators._landmark_machine import ClassesOfMachine, ValuesOfMachine
 from preimage.estimators._sparse_greedy_model import SparseGreedyModel

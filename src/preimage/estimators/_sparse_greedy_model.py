@@ -9,18 +9,18 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import follow_rows, to_numpy
-from preimage._finite import finite_result, working_method
-from preimage._typing import Array, Rows, Seed, Targets
-from preimage._validation import (
+from preimage._engine.arrays import follow_rows, to_numpy
+from preimage._engine.finite import finite_result, working_method
+from preimage._engine.typing import Array, Rows, Seed, Targets
+from preimage._engine.validation import (
     Interval,
     StrOptions,
     check_model_inputs,
     check_parameters,
 )
+from preimage._models.regression import LandmarkRidge
 from preimage.estimators._landmark_machine import LANDMARK_MACHINE_CONSTRAINTS, LandmarkMachine
 from preimage.landmarks import LandmarkSelector
-from preimage.regression import LandmarkRidge
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from preimage._arrays import in_precision
-from preimage._finite import refuse_overflowing_fit
-from preimage._progress import ReportsProgress, reports_progress
-from preimage._typing import Array, Rows, Seed, Targets
-from preimage._validation import Interval, StrOptions, check_parameters, generator
-from preimage.components import KernelFeatures, kernel_features
+from preimage._engine.arrays import in_precision
+from preimage._engine.finite import refuse_overflowing_fit
+from preimage._engine.progress import ReportsProgress, reports_progress
+from preimage._engine.typing import Array, Rows, Seed, Targets
+from preimage._engine.validation import Interval, StrOptions, check_parameters, generator
+from preimage._models.components import KernelFeatures, kernel_features
 from preimage.estimators._expansion_features import ExpansionFeatures
 from preimage.estimators._finite_results import FiniteResults
 from preimage.estimators._kernel_input import KERNEL_CONSTRAINTS, without_origin

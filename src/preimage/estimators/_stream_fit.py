@@ -5,8 +5,8 @@ from typing import Any
 
 from sklearn.base import clone
 
-from preimage._validation import blocks_of
-from preimage._warnings import warn_user
+from preimage._engine.validation import blocks_of
+from preimage._engine.warnings import warn_user
 
 
 def fit_blocks(estimator: Any, blocks: Iterator[Any], learn: Callable[[Any, Any], Any] | None = None) -> Any:

@@ -6,10 +6,10 @@ from hashlib import blake2b
 import numpy as np
 from scipy import sparse
 
-from preimage._arrays import in_memory, is_lazy, is_sparse
-from preimage._rows import map_rows
-from preimage._typing import Rows
-from preimage._validation import count_rows
+from preimage._engine.arrays import in_memory, is_lazy, is_sparse
+from preimage._engine.rows import map_rows
+from preimage._engine.typing import Rows
+from preimage._engine.validation import count_rows
 
 # A row is one of the training set when its projections on this many random directions agree with those of a training
 # row. Four agree by chance, within the tolerances below, once in 10²⁰ pairs; each costs one product with X.

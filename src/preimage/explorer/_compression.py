@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from preimage._typing import Array, Seed
-from preimage._validation import generator
-from preimage._warnings import unwarned
+from preimage._engine.typing import Array, Seed
+from preimage._engine.validation import generator
+from preimage._engine.warnings import unwarned
+from preimage._models.machines import Coordinates, KernelMachine
 from preimage.estimators import compress
 from preimage.explorer._models import PageModel
 from preimage.explorer._precision import POINT_STEP, in_steps
@@ -16,7 +17,6 @@ from preimage.explorer._words import counted, percent
 from preimage.feature_space import Expansion
 from preimage.kernels import Kernel, ProfileKernel
 from preimage.landmarks import AutoLandmarks
-from preimage.machines import Coordinates, KernelMachine
 from preimage.reduced_sets import Distill, Reducer, Reduction
 from preimage.solvers._descent import spread
 

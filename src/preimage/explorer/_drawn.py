@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from preimage._typing import Rows, Seed
-from preimage._validation import generator
+from preimage._engine.typing import Rows, Seed
+from preimage._engine.validation import generator
 from preimage.explorer._labels import Groups, Measurements, read_columns
 from preimage.explorer._samples import MOST_BYTES, as_numbers, chosen_rows, input_record, number_of_rows, rows_of
 

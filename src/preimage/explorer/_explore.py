@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from numbers import Integral
 from typing import Any
 
-from preimage._arguments import names_its_arguments
-from preimage._arrays import from_device
-from preimage._progress import progress_bar
-from preimage._typing import Array, Rows, Seed, Targets
+from preimage._engine.arguments import names_its_arguments
+from preimage._engine.arrays import from_device
+from preimage._engine.progress import progress_bar
+from preimage._engine.typing import Array, Rows, Seed, Targets
 from preimage.estimators import KernelNoveltyDetector, OrientedKernelPCA, SemiSupervisedKernelPCA
 from preimage.explorer._compression import said_of
 from preimage.explorer._drawn import DrawnRows, filled_entries

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from preimage._output_files import replacing
+from preimage._engine.output_files import replacing
 from preimage.explorer._page import page_of
 from preimage.explorer._words import counted
 

@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._warnings import unwarned
+from preimage._engine.warnings import unwarned
 from preimage.interop._affine import affine_map_of
 
 Steps = list[tuple[str, Any]]

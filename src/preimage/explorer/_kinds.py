@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from preimage._arrays import from_device, to_numpy
-from preimage._typing import Array
+from preimage._engine.arrays import from_device, to_numpy
+from preimage._engine.typing import Array
 from preimage.explorer._columns import Axis, axis_of_names, grid_of_names, is_enumeration
 from preimage.explorer._words import shown
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from preimage._arrays import in_memory, to_numpy
-from preimage._typing import Targets
+from preimage._engine.arrays import in_memory, to_numpy
+from preimage._engine.typing import Targets
 from preimage.explorer._precision import deviations, in_single
 from preimage.explorer._words import shown
 

@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.decomposition import KernelPCA as PlainKernelPCA
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import to_dense, to_numpy
-from preimage._warnings import unwarned
+from preimage._engine.arrays import to_dense, to_numpy
+from preimage._engine.warnings import unwarned
 from preimage.estimators import (
     CompressedTransformer,
     KernelNoveltyDetector,

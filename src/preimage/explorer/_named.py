@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from preimage._arrays import is_foreign
-from preimage._typing import Rows, Targets
+from preimage._engine.arrays import is_foreign
+from preimage._engine.typing import Rows, Targets
 from preimage.estimators import SemiSupervisedKernelPCA
 from preimage.explorer._fronts import taken_apart
 from preimage.explorer._models import fitted_kernel, width_of

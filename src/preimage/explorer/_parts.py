@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from preimage._arrays import in_memory, to_numpy
-from preimage._typing import Seed
-from preimage._warnings import unwarned
+from preimage._engine.arrays import in_memory, to_numpy
+from preimage._engine.typing import Seed
+from preimage._engine.warnings import unwarned
 from preimage.estimators import KernelNoveltyDetector
 from preimage.explorer._compression import Loss, small_model
 from preimage.explorer._drawn import DrawnRows

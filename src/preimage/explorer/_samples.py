@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from preimage._arrays import is_chunked, is_sparse, known_rows, take_rows, to_dense, to_numpy, without_frame
-from preimage._typing import Rows
-from preimage._validation import count_rows, is_stream
+from preimage._engine.arrays import is_chunked, is_sparse, known_rows, take_rows, to_dense, to_numpy, without_frame
+from preimage._engine.typing import Rows
+from preimage._engine.validation import count_rows, is_stream
 from preimage.explorer._labels import Groups
 from preimage.explorer._precision import deviations, in_single, require_moderate
 from preimage.widths._class_gram import stratified_rows

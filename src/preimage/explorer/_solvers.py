@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from preimage._arrays import to_dense, to_numpy
-from preimage._typing import Array
+from preimage._engine.arrays import to_dense, to_numpy
+from preimage._engine.typing import Array
 from preimage.kernels import Kernel, Warped
 from preimage.solvers import FixedPoint, Gradient, Preimage
 from preimage.solvers._auto import Auto, FittedAuto

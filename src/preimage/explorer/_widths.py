@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
-from preimage._typing import Rows, Targets
+from preimage._engine.typing import Rows, Targets
 from preimage.estimators import CompressedTransformer, OrientedKernelPCA
 from preimage.kernels import Kernel
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from preimage._arrays import as_points, from_numpy, in_double, take_rows, to_numpy
-from preimage._rows import sum_rows
-from preimage._typing import Array, Rows
+from preimage._engine.arrays import as_points, from_numpy, in_double, take_rows, to_numpy
+from preimage._engine.rows import sum_rows
+from preimage._engine.typing import Array, Rows
 from preimage.feature_space._moments import BLOCK, ShiftedValues
 from preimage.kernels import Kernel
 

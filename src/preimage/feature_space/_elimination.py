@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from preimage._typing import Array
+from preimage._engine.typing import Array
 
 # Rounding errors are estimated from above, so twice the estimate is certainly more than rounding. With 20, selections
 # of wide kernels would stop a decade of the residual trace earlier.

@@ -7,21 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from preimage._arrays import array_namespace, as_points, concat_rows, device_kwargs, epsilon, is_host, is_lazy
-from preimage._decompositions import svd
-from preimage._linalg import (
+from preimage._engine.arrays import array_namespace, as_points, concat_rows, device_kwargs, epsilon, is_host, is_lazy
+from preimage._engine.linalg import (
     eigh_descending,
     low_rank_eigenpairs,
     numerical_rank,
+    product,
     semidefinite_tolerance,
+    svd,
     triangular_factor,
 )
-from preimage._memory import require_square_matrices
-from preimage._products import product
-from preimage._rows import sum_rows
-from preimage._typing import Array, Rows
-from preimage._validation import check_finite_block
-from preimage._warnings import warn_user
+from preimage._engine.memory import require_square_matrices
+from preimage._engine.rows import sum_rows
+from preimage._engine.typing import Array, Rows
+from preimage._engine.validation import check_finite_block
+from preimage._engine.warnings import warn_user
 from preimage.exceptions import IndefiniteKernelWarning
 from preimage.feature_space._expansion import Expansion
 from preimage.feature_space._gram import Gram, require_finite

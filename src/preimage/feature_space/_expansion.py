@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from preimage._arrays import (
+from preimage._engine.arrays import (
     array_namespace,
     concat_rows,
     describe_values,
@@ -21,8 +21,8 @@ from preimage._arrays import (
     take_rows,
     to_numpy,
 )
-from preimage._typing import Array
-from preimage._warnings import unwarned
+from preimage._engine.typing import Array
+from preimage._engine.warnings import unwarned
 from preimage.feature_space._gram import Gram
 from preimage.kernels import FreeWidthGaussian, Kernel, Prepared, ProfileKernel
 

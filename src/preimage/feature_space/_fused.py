@@ -21,7 +21,7 @@ from typing import Any
 
 import array_api_compat
 
-from preimage._typing import Array
+from preimage._engine.typing import Array
 from preimage.kernels import Gaussian, InverseMultiquadric, Kernel, Matern, RationalQuadratic
 from preimage.kernels._pairwise import distance_origin, distance_rounding
 
@@ -131,7 +131,7 @@ def product(profile: _Profile, X: Array, Y: Array, V: Array) -> Array | None:
     """k(X, Y) V by the device code; None where distances need float64 numbers."""
     import torch
 
-    from preimage._triton_kernels import product_kernel
+    from preimage._engine.triton_kernels import product_kernel
 
     tile = _Tile.of(padded_size(X.shape[1]))
     prepared = _prepared(X, Y, tile.width, tile.columns)
@@ -159,7 +159,7 @@ def held_product(values: Array, V: Array) -> Array:
     """K V by the device code, for a K with entries in [−1, 1]."""
     import torch
 
-    from preimage._triton_kernels import held_kernel
+    from preimage._engine.triton_kernels import held_kernel
 
     n, m = values.shape
     parts = []
@@ -179,7 +179,7 @@ def gram(profile: _Profile, X: Array) -> Array | None:
     """All values k(X, X) by the device code; None where distances need float64 numbers."""
     import torch
 
-    from preimage._triton_kernels import symmetric_kernel
+    from preimage._engine.triton_kernels import symmetric_kernel
 
     n = X.shape[0]
     prepared = _prepared(X, X, _multiple(X.shape[1], FILL.width), FILL.rows)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from preimage._arrays import (
+from preimage._engine.arrays import (
     array_namespace,
     copy_transposed,
     device_kwargs,
@@ -18,10 +18,9 @@ from preimage._arrays import (
     own_copy,
     take_rows,
 )
-from preimage._lapack import symmetric_multiplier
-from preimage._linalg import symmetric_product
-from preimage._products import product
-from preimage._rows import (
+from preimage._engine.lapack import symmetric_multiplier
+from preimage._engine.linalg import product, symmetric_product
+from preimage._engine.rows import (
     PANEL_COLUMNS,
     PANEL_ROWS,
     ThreadBuffer,
@@ -33,9 +32,9 @@ from preimage._rows import (
     panel_rows,
     sum_rows,
 )
-from preimage._threads import available_threads, run_parallel
-from preimage._typing import Array
-from preimage._warnings import unwarned
+from preimage._engine.threads import available_threads, run_parallel
+from preimage._engine.typing import Array
+from preimage._engine.warnings import unwarned
 from preimage.feature_space._fused import fused_column_step, fused_gram, fused_held_product, fused_product
 from preimage.kernels import Kernel
 from preimage.kernels._rounding import value_errors

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from preimage._arrays import (
+from preimage._engine.arrays import (
     array_namespace,
     concat_rows,
     device_kwargs,
@@ -14,9 +14,9 @@ from preimage._arrays import (
     take_rows,
     to_numpy,
 )
-from preimage._linalg import orthogonalize, rank_tolerance, semidefinite_tolerance
-from preimage._typing import Array
-from preimage._warnings import warn_user
+from preimage._engine.linalg import orthogonalize, rank_tolerance, semidefinite_tolerance
+from preimage._engine.typing import Array
+from preimage._engine.warnings import warn_user
 from preimage.exceptions import IndefiniteKernelWarning
 from preimage.feature_space._elimination import (
     PivotFactor,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from preimage._arrays import (
+from preimage._engine.arrays import (
     array_namespace,
     as_points,
     concat_rows,
@@ -19,11 +19,11 @@ from preimage._arrays import (
     is_host,
     is_lazy,
 )
-from preimage._linalg import squares
-from preimage._rows import ThreadBuffer, cut, sum_rows
-from preimage._threads import available_threads
-from preimage._typing import Array, Rows
-from preimage._validation import check_finite_block
+from preimage._engine.linalg import squares
+from preimage._engine.rows import ThreadBuffer, cut, sum_rows
+from preimage._engine.threads import available_threads
+from preimage._engine.typing import Array, Rows
+from preimage._engine.validation import check_finite_block
 from preimage.feature_space._whitening import early_frame, frame_of, landmark_gram, longer_frame
 from preimage.kernels import Kernel
 

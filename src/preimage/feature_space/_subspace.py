@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from preimage._arrays import array_namespace, in_double, take_rows
-from preimage._linalg import (
+from preimage._engine.arrays import array_namespace, in_double, take_rows
+from preimage._engine.linalg import (
     require_semidefinite,
     require_variance,
     whitening_factor,
 )
-from preimage._progress import stage
-from preimage._typing import Array
-from preimage._warnings import unwarned
+from preimage._engine.progress import stage
+from preimage._engine.typing import Array
+from preimage._engine.warnings import unwarned
 from preimage.feature_space._expansion import Expansion
 from preimage.feature_space._gram import Gram, require_finite
 from preimage.kernels import Kernel

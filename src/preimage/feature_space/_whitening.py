@@ -1,7 +1,7 @@
 """Orthonormal frames of the span of landmarks, and whether rows are written in them before or after they are summed."""
 
-from preimage._arrays import array_namespace, device_kwargs, epsilon, in_double, itemsize
-from preimage._linalg import (
+from preimage._engine.arrays import array_namespace, device_kwargs, epsilon, in_double, itemsize
+from preimage._engine.linalg import (
     DETERMINED,
     SCATTER_ROUNDING,
     WHITENING,
@@ -10,7 +10,7 @@ from preimage._linalg import (
     top_eigh,
     whitening_factor,
 )
-from preimage._typing import Array
+from preimage._engine.typing import Array
 from preimage.feature_space._gram import Gram
 from preimage.kernels import Kernel
 

@@ -4,8 +4,8 @@ from functools import partial
 
 import numpy as np
 
-from preimage._rows import PairSums, Workers, block_shape, cut, sum_rows
-from preimage._typing import Array
+from preimage._engine.rows import PairSums, Workers, block_shape, cut, sum_rows
+from preimage._engine.typing import Array
 from preimage.feature_space._gram import ROW_BLOCKS_PER_SUM, Gram
 from preimage.kernels import Kernel
 

@@ -1,6 +1,6 @@
 """The shape of feature space: the surface φ(x) that a kernel makes of input space, and the data on it."""
 
-from preimage._removed import removed_names
+from preimage._engine.removed import removed_names
 from preimage.geometry._curvature import plane_curvatures, scalar_curvature
 from preimage.geometry._geodesic import Geodesic, arc_length, geodesic
 from preimage.geometry._mercer import MercerReport, MercerTest, mercer_report

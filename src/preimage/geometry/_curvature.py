@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from preimage._finite import working_method
-from preimage._typing import Array, Rows
+from preimage._engine.finite import working_method
+from preimage._engine.typing import Array, Rows
 from preimage.geometry._diagonal_jet import diagonal_jet
 from preimage.geometry._isotropic import (
     embedded_riemann,

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from preimage._arrays import epsilon, to_numpy
+from preimage._engine.arrays import epsilon, to_numpy
 from preimage.exceptions import UnsupportedKernelError
 from preimage.geometry._jet import Degrees, Jet, one_sided
 from preimage.kernels import (

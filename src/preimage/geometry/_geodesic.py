@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from preimage._arrays import to_numpy
-from preimage._finite import finite_result, gives_finite_numbers
-from preimage._typing import Array, Rows
+from preimage._engine.arrays import to_numpy
+from preimage._engine.finite import finite_result, gives_finite_numbers
+from preimage._engine.typing import Array, Rows
 from preimage.exceptions import UnsupportedKernelError
 from preimage.geometry._diagonal_jet import diagonal_jet
 from preimage.geometry._isotropic import is_radial

@@ -7,9 +7,9 @@ from typing import TypeGuard
 
 import numpy as np
 
-from preimage._finite import finite_result, working_method
-from preimage._linalg import is_semidefinite, semidefinite_tolerance
-from preimage._typing import Rows
+from preimage._engine.finite import finite_result, working_method
+from preimage._engine.linalg import is_semidefinite, semidefinite_tolerance
+from preimage._engine.typing import Rows
 from preimage.exceptions import UnsupportedKernelError
 from preimage.geometry._metric import check_geometry, metric, smallest_relative_eigenvalues
 from preimage.kernels import InnerProduct, Kernel, PairwiseQuantity, ProfileKernel, SquaredDistance

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from preimage._arrays import array_namespace, from_numpy
-from preimage._finite import working_method
-from preimage._typing import Array, Rows
+from preimage._engine.arrays import array_namespace, from_numpy
+from preimage._engine.finite import working_method
+from preimage._engine.typing import Array, Rows
 from preimage.geometry._isotropic import Chart, isotropic_chart, metric_eigenvalues
 from preimage.geometry._metric import (
     check_geometry,

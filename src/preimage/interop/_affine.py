@@ -9,12 +9,12 @@ from sklearn.decomposition import PCA, IncrementalPCA, TruncatedSVD
 from sklearn.feature_selection import SelectorMixin
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
-from preimage._arrays import concat_columns, is_sparse, to_dense, to_numpy
-from preimage._typing import Array
-from preimage._warnings import unwarned
+from preimage._engine.arrays import concat_columns, is_sparse, to_dense, to_numpy
+from preimage._engine.typing import Array
+from preimage._engine.warnings import unwarned
+from preimage._models.machines import KernelMachine
 from preimage.feature_space import Expansion
 from preimage.kernels import FreeWidthGaussian, Kernel, ProfileKernel, ScaledInputs, ShiftedInputs
-from preimage.machines import KernelMachine
 
 
 class AffineMap(NamedTuple):

@@ -11,11 +11,11 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from preimage._models.machines import KernelMachine
+from preimage._models.machines.outputs import Calibrated
 from preimage.interop._affine import AffineMap, affine_map_of, on_unscaled_inputs
 from preimage.interop._linear import LinearMachine, linear_machine_of
 from preimage.interop._sklearn import SUPPORTED, machine_of
-from preimage.machines import KernelMachine
-from preimage.machines.outputs import Calibrated
 
 
 @dataclass(frozen=True)

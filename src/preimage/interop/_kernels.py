@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.gaussian_process import kernels as theirs
 from sklearn.metrics.pairwise import pairwise_kernels
 
-from preimage._arrays import to_dense
-from preimage._typing import Array
+from preimage._engine.arrays import to_dense
+from preimage._engine.typing import Array
 from preimage.kernels import (
     CallableKernel,
     Constant,

@@ -5,7 +5,7 @@ from typing import Any
 from sklearn.linear_model._base import LinearClassifierMixin, LinearModel
 from sklearn.multiclass import _ConstantPredictor as ConstantPredictor
 
-from preimage._typing import Array
+from preimage._engine.typing import Array
 
 __all__ = [
     "ConstantPredictor",

@@ -13,8 +13,11 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import as_points, is_sparse, own_copy, to_dense
-from preimage._typing import Array
+from preimage._engine.arrays import as_points, is_sparse, own_copy, to_dense
+from preimage._engine.typing import Array
+from preimage._models.machines import KernelMachine
+from preimage._models.machines.outputs import Binary, Coordinates, Detection, OneVsOne, OneVsRest, Output, Regression
+from preimage._models.machines.outputs._classes import NOT_CONSTANT
 from preimage.feature_space import Expansion
 from preimage.interop._kernels import kernel_of_gaussian_process, kernel_of_pairwise, kernel_of_svm
 from preimage.interop._private import (
@@ -26,9 +29,6 @@ from preimage.interop._private import (
     training_inputs,
 )
 from preimage.kernels import CallableKernel, Kernel, Precomputed
-from preimage.machines import KernelMachine
-from preimage.machines.outputs import Binary, Coordinates, Detection, OneVsOne, OneVsRest, Output, Regression
-from preimage.machines.outputs._classes import NOT_CONSTANT
 
 SUPPORTED = (
     "SVC, NuSVC, SVR, NuSVR, OneClassSVM, KernelRidge, GaussianProcessRegressor, KernelPCA, Nystroem, "

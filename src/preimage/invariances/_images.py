@@ -7,10 +7,10 @@ from numbers import Integral, Real
 import numpy as np
 from scipy.ndimage import gaussian_filter, map_coordinates
 
-from preimage._arrays import as_points, from_numpy, to_numpy
-from preimage._finite import gives_finite_numbers
-from preimage._typing import Array, Rows
-from preimage._validation import Interval, check_parameters
+from preimage._engine.arrays import as_points, from_numpy, to_numpy
+from preimage._engine.finite import gives_finite_numbers
+from preimage._engine.typing import Array, Rows
+from preimage._engine.validation import Interval, check_parameters
 from preimage.invariances._transformation import Amount, Transformation, check_amount, check_rows
 
 

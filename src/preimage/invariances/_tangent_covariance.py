@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from preimage._arrays import (
+from preimage._engine.arrays import (
     array_namespace,
     as_points,
     concat_rows,
@@ -18,10 +18,10 @@ from preimage._arrays import (
     known_rows,
     to_dense,
 )
-from preimage._finite import gives_finite_numbers
-from preimage._rows import sum_rows
-from preimage._typing import Array, Rows
-from preimage._validation import Interval, StrOptions, check_finite_block, check_parameters
+from preimage._engine.finite import gives_finite_numbers
+from preimage._engine.rows import sum_rows
+from preimage._engine.typing import Array, Rows
+from preimage._engine.validation import Interval, StrOptions, check_finite_block, check_parameters
 from preimage.feature_space import Expansion
 from preimage.invariances._transformation import Transformation, as_transformations
 from preimage.kernels import InnerProduct, Kernel, ProfileKernel, SquaredDistance

@@ -4,9 +4,9 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from preimage._finite import gives_finite_numbers
-from preimage._typing import Array, Rows
-from preimage._validation import Interval, check_parameters
+from preimage._engine.finite import gives_finite_numbers
+from preimage._engine.typing import Array, Rows
+from preimage._engine.validation import Interval, check_parameters
 from preimage.invariances._images import (
     SPLINE_STEP,
     as_images,

@@ -8,9 +8,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from preimage._arrays import array_namespace, as_points, is_foreign, to_dense, to_device_of
-from preimage._typing import Array, Rows
-from preimage._validation import Interval, check_parameters
+from preimage._engine.arrays import array_namespace, as_points, is_foreign, to_dense, to_device_of
+from preimage._engine.typing import Array, Rows
+from preimage._engine.validation import Interval, check_parameters
 
 # How far a transformation goes: one number for all rows, or an array with one per row.
 Amount: TypeAlias = float | Array

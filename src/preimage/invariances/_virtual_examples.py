@@ -8,10 +8,10 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.cluster import KMeans
 
-from preimage._arrays import array_namespace, as_points, concat_rows, from_numpy, to_numpy
-from preimage._finite import gives_finite_numbers
-from preimage._typing import Array, Rows, Seed, Targets
-from preimage._validation import check_parameters
+from preimage._engine.arrays import array_namespace, as_points, concat_rows, from_numpy, to_numpy
+from preimage._engine.finite import gives_finite_numbers
+from preimage._engine.typing import Array, Rows, Seed, Targets
+from preimage._engine.validation import check_parameters
 from preimage.invariances._transformation import Transformation, as_transformations
 
 

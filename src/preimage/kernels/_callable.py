@@ -7,10 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from preimage._arrays import array_namespace, epsilon, from_numpy, take_rows, to_dense, to_numpy
-from preimage._typing import Array
-from preimage._validation import StrOptions, check_parameters
-from preimage._warnings import unwarned
+from preimage._engine.arrays import array_namespace, epsilon, from_numpy, take_rows, to_dense, to_numpy
+from preimage._engine.typing import Array
+from preimage._engine.validation import StrOptions, check_parameters
+from preimage._engine.warnings import unwarned
 from preimage.kernels._kernel import Kernel
 from preimage.kernels._prepared import Prepared
 

@@ -7,9 +7,9 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from preimage._arrays import array_namespace, integer_power
-from preimage._typing import Array
-from preimage._validation import Interval
+from preimage._engine.arrays import array_namespace, integer_power
+from preimage._engine.typing import Array
+from preimage._engine.validation import Interval
 from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels._kernel import Kernel, OfOneKernel
 from preimage.kernels._pairwise import ManhattanDistance, PairwiseQuantity, SquaredDistance

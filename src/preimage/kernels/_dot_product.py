@@ -3,9 +3,9 @@
 from math import factorial
 from numbers import Integral, Real
 
-from preimage._arrays import array_namespace, integer_power
-from preimage._typing import Array
-from preimage._validation import Interval
+from preimage._engine.arrays import array_namespace, integer_power
+from preimage._engine.typing import Array
+from preimage._engine.validation import Interval
 from preimage.kernels._bandwidth import GAMMA, Gamma
 from preimage.kernels._pairwise import InnerProduct
 from preimage.kernels._profile import ProfileKernel, affine_power_derivatives, powers

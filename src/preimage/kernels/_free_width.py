@@ -5,9 +5,9 @@ from math import acosh, exp, log
 from numbers import Integral, Real
 from typing import Any
 
-from preimage._arrays import array_namespace, concat_columns, device_kwargs, to_dense
-from preimage._typing import Array
-from preimage._validation import Interval
+from preimage._engine.arrays import array_namespace, concat_columns, device_kwargs, to_dense
+from preimage._engine.typing import Array
+from preimage._engine.validation import Interval
 from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels._bandwidth import LARGEST_GAMMA
 from preimage.kernels._combinations import Scaled, ScaledProfile, multiply

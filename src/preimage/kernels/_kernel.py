@@ -10,11 +10,11 @@ import numpy as np
 from sklearn import get_config
 from sklearn.base import BaseEstimator
 
-from preimage._arrays import as_points, floating_type, is_host, is_sparse, own_copy, to_numpy
-from preimage._scale import PARAMETERS, compared_inputs
-from preimage._typing import Array, Rows
-from preimage._validation import check_parameters, parameters
-from preimage._warnings import unwarned
+from preimage._engine.arrays import as_points, floating_type, is_host, is_sparse, own_copy, to_numpy
+from preimage._engine.scale import PARAMETERS, compared_inputs
+from preimage._engine.typing import Array, Rows
+from preimage._engine.validation import check_parameters, parameters
+from preimage._engine.warnings import unwarned
 from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels._bandwidth import resolve_gamma
 from preimage.kernels._prepared import Prepared

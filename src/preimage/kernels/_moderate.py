@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from preimage._arrays import as_points, in_double, is_lazy, itemsize, squared_row_norms, take_rows, to_numpy
-from preimage._scale import are_moderate_values, largest_entry, training_inputs
-from preimage._typing import Array, Rows
-from preimage._warnings import unwarned
+from preimage._engine.arrays import as_points, in_double, is_lazy, itemsize, squared_row_norms, take_rows, to_numpy
+from preimage._engine.scale import are_moderate_values, largest_entry, training_inputs
+from preimage._engine.typing import Array, Rows
+from preimage._engine.warnings import unwarned
 from preimage.kernels._kernel import Kernel
 
 # Rows whose kernel values are looked at for their size, next to the longest and the shortest. What a few larger values

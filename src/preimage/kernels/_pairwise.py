@@ -10,7 +10,7 @@ from scipy.spatial.distance import cdist, pdist
 from sklearn import config_context
 from sklearn.metrics.pairwise import additive_chi2_kernel, manhattan_distances
 
-from preimage._arrays import (
+from preimage._engine.arrays import (
     array_namespace,
     device_kwargs,
     epsilon,
@@ -21,7 +21,7 @@ from preimage._arrays import (
     to_dense,
     to_numpy,
 )
-from preimage._typing import Array
+from preimage._engine.typing import Array
 from preimage.kernels._prepared import Prepared, fits, written
 
 # Rows from which the origin of distances is found. Any point among the data serves: the median of five hundred is one,

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from scipy.ndimage import gaussian_filter
 
-from preimage._arrays import array_namespace, from_numpy, integer_power
-from preimage._typing import Array
-from preimage._validation import Interval
+from preimage._engine.arrays import array_namespace, from_numpy, integer_power
+from preimage._engine.typing import Array
+from preimage._engine.validation import Interval
 from preimage.kernels._kernel import Kernel
 from preimage.kernels._prepared import Prepared
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from preimage._arrays import array_namespace, floating_type, from_numpy, is_sparse, to_dense
-from preimage._typing import Array
-from preimage._validation import check_parameters
+from preimage._engine.arrays import array_namespace, floating_type, from_numpy, is_sparse, to_dense
+from preimage._engine.typing import Array
+from preimage._engine.validation import check_parameters
 from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels._kernel import Kernel
 from preimage.kernels._prepared import Prepared

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from preimage._typing import Array
+from preimage._engine.typing import Array
 
 EVERYTHING = slice(None)
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from preimage._arrays import array_namespace, from_numpy, integer_power, to_numpy
-from preimage._typing import Array
-from preimage._warnings import unwarned
+from preimage._engine.arrays import array_namespace, from_numpy, integer_power, to_numpy
+from preimage._engine.typing import Array
+from preimage._engine.warnings import unwarned
 from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels._kernel import Kernel
 from preimage.kernels._pairwise import PairwiseQuantity, SquaredDistance

@@ -4,9 +4,9 @@ from numbers import Real
 
 import numpy as np
 
-from preimage._arrays import array_namespace
-from preimage._typing import Array
-from preimage._validation import Options
+from preimage._engine.arrays import array_namespace
+from preimage._engine.typing import Array
+from preimage._engine.validation import Options
 from preimage.kernels._bandwidth import GAMMA, Gamma
 from preimage.kernels._pairwise import ChiSquaredDistance, ManhattanDistance, SquaredDistance
 from preimage.kernels._profile import ProfileKernel, affine_power_derivatives, powers

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from preimage._arrays import epsilon, is_sparse, take_rows, to_numpy
-from preimage._typing import Array
-from preimage._warnings import unwarned
+from preimage._engine.arrays import epsilon, is_sparse, take_rows, to_numpy
+from preimage._engine.typing import Array
+from preimage._engine.warnings import unwarned
 from preimage.kernels._kernel import Kernel
 from preimage.kernels._pairwise import distance_errors
 

@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from preimage._arrays import (
+from preimage._engine.arrays import (
     array_namespace,
     concat_columns,
     from_numpy,
@@ -16,9 +16,9 @@ from preimage._arrays import (
     to_device_of,
     to_numpy,
 )
-from preimage._memory import work_memory
-from preimage._rows import cut, map_rows
-from preimage._typing import Array, Rows
+from preimage._engine.memory import work_memory
+from preimage._engine.rows import cut, map_rows
+from preimage._engine.typing import Array, Rows
 from preimage.kernels._dot_product import Linear
 from preimage.kernels._kernel import KeptRows, Kernel, OfOneKernel
 from preimage.kernels._prepared import Prepared, written

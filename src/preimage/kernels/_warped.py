@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from preimage._arrays import (
+from preimage._engine.arrays import (
     array_namespace,
     concat_rows,
     device_kwargs,
@@ -18,11 +18,10 @@ from preimage._arrays import (
     to_device_of,
     to_numpy,
 )
-from preimage._decompositions import cholesky
-from preimage._linalg import eigh_descending, is_semidefinite, numerical_rank, semidefinite_tolerance
-from preimage._rows import map_rows
-from preimage._typing import Array, Rows
-from preimage._validation import Interval, StrOptions, check_parameters
+from preimage._engine.linalg import cholesky, eigh_descending, is_semidefinite, numerical_rank, semidefinite_tolerance
+from preimage._engine.rows import map_rows
+from preimage._engine.typing import Array, Rows
+from preimage._engine.validation import Interval, StrOptions, check_parameters
 from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels._kernel import KeptRows, Kernel, OfOneKernel
 from preimage.kernels._prepared import Prepared, written

@@ -4,8 +4,8 @@ from numbers import Integral
 
 import numpy as np
 
-from preimage._arrays import concat_rows, in_double, is_sparse, take_rows, to_numpy
-from preimage._typing import Array, Seed
+from preimage._engine.arrays import concat_rows, in_double, is_sparse, take_rows, to_numpy
+from preimage._engine.typing import Array, Seed
 from preimage.feature_space import GrowingSpan, Proposal
 from preimage.kernels import (
     InnerProduct,

@@ -1,10 +1,9 @@
 """The matrix T of sparse greedy approximation: rows expressed by landmarks."""
 
-from preimage._arrays import array_namespace, as_points, from_numpy, in_double, in_precision
-from preimage._decompositions import svd
-from preimage._finite import gives_finite_numbers
-from preimage._linalg import numerical_rank
-from preimage._typing import Array, Rows
+from preimage._engine.arrays import array_namespace, as_points, from_numpy, in_double, in_precision
+from preimage._engine.finite import gives_finite_numbers
+from preimage._engine.linalg import numerical_rank, svd
+from preimage._engine.typing import Array, Rows
 from preimage.feature_space import Gram, GrowingSpan, require_finite
 from preimage.kernels import Kernel
 from preimage.landmarks._view import stored_points

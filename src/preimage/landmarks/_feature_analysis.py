@@ -5,9 +5,9 @@ from numbers import Integral
 
 import numpy as np
 
-from preimage._arrays import array_namespace, from_numpy, to_numpy
-from preimage._typing import Array, Seed
-from preimage._validation import Interval, StrOptions
+from preimage._engine.arrays import array_namespace, from_numpy, to_numpy
+from preimage._engine.typing import Array, Seed
+from preimage._engine.validation import Interval, StrOptions
 from preimage.feature_space import GrowingSpan, Proposal
 from preimage.feature_space._elimination import MARGIN, is_significant, longest_of_best
 from preimage.landmarks._selector import COMMON_CONSTRAINTS, LandmarkSelector

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from preimage._arrays import concat_rows, take_rows
-from preimage._typing import Array, Rows
-from preimage._warnings import warn_user
+from preimage._engine.arrays import concat_rows, take_rows
+from preimage._engine.typing import Array, Rows
+from preimage._engine.warnings import warn_user
 from preimage.kernels import Kernel
 from preimage.landmarks._pivoted_cholesky import RandomlyPivotedCholesky
 from preimage.landmarks._selector import Landmarks, LandmarkSelector

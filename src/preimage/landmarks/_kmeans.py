@@ -7,10 +7,10 @@ from numbers import Integral
 import numpy as np
 from scipy import sparse
 
-from preimage._arrays import from_numpy, is_sparse, squared_row_norms, take_rows, to_numpy
-from preimage._scale import largest_entry
-from preimage._typing import Array, Seed
-from preimage._validation import Interval
+from preimage._engine.arrays import from_numpy, is_sparse, squared_row_norms, take_rows, to_numpy
+from preimage._engine.scale import largest_entry
+from preimage._engine.typing import Array, Seed
+from preimage._engine.validation import Interval
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import GrowingSpan, Proposal
 from preimage.kernels import Kernel

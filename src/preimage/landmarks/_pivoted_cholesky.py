@@ -4,9 +4,9 @@ from numbers import Integral
 
 import numpy as np
 
-from preimage._removed import ignores_removed
-from preimage._typing import Seed
-from preimage._validation import Interval
+from preimage._engine.removed import ignores_removed
+from preimage._engine.typing import Seed
+from preimage._engine.validation import Interval
 from preimage.feature_space import GrowingSpan, Proposal
 from preimage.feature_space._elimination import by_rejection
 from preimage.landmarks._selector import COMMON_CONSTRAINTS, LandmarkSelector

@@ -9,12 +9,12 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from preimage._arrays import array_namespace, is_lazy, itemsize, on_device, take_rows, to_numpy
-from preimage._progress import stage
-from preimage._scale import training_inputs
-from preimage._typing import Array, Rows, Seed
-from preimage._validation import Interval, check_parameters, generator
-from preimage._warnings import unwarned, warn_user
+from preimage._engine.arrays import array_namespace, is_lazy, itemsize, on_device, take_rows, to_numpy
+from preimage._engine.progress import stage
+from preimage._engine.scale import training_inputs
+from preimage._engine.typing import Array, Rows, Seed
+from preimage._engine.validation import Interval, check_parameters, generator
+from preimage._engine.warnings import unwarned, warn_user
 from preimage.exceptions import RankWarning, UnsupportedKernelError
 from preimage.feature_space import GrowingSpan, Proposal
 from preimage.feature_space._growing_span import FIRST_CAPACITY

@@ -7,9 +7,9 @@ from numbers import Integral
 
 import numpy as np
 
-from preimage._arrays import array_namespace, epsilon, from_numpy, to_numpy
-from preimage._typing import Array, Seed
-from preimage._validation import Interval, StrOptions
+from preimage._engine.arrays import array_namespace, epsilon, from_numpy, to_numpy
+from preimage._engine.typing import Array, Seed
+from preimage._engine.validation import Interval, StrOptions
 from preimage.feature_space import Gram, GrowingSpan, Proposal
 from preimage.feature_space._elimination import (
     MARGIN,

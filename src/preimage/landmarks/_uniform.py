@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from preimage._typing import Seed
+from preimage._engine.typing import Seed
 from preimage.feature_space import GrowingSpan, Proposal
 from preimage.feature_space._elimination import by_largest
 from preimage.landmarks._selector import COMMON_CONSTRAINTS, LandmarkSelector

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from preimage._arrays import as_points, concat_rows, in_memory, is_lazy, is_sparse, take_rows, to_numpy
-from preimage._finite import gives_finite_numbers
-from preimage._rows import sum_rows
-from preimage._typing import Array, Rows
+from preimage._engine.arrays import as_points, concat_rows, in_memory, is_lazy, is_sparse, take_rows, to_numpy
+from preimage._engine.finite import gives_finite_numbers
+from preimage._engine.rows import sum_rows
+from preimage._engine.typing import Array, Rows
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import GrowingSpan, require_finite
 from preimage.kernels import Kernel

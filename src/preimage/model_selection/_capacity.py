@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_array, check_consistent_length
 
-from preimage._arrays import to_numpy
-from preimage._finite import gives_finite_numbers
-from preimage._typing import Rows, Targets
+from preimage._engine.arrays import to_numpy
+from preimage._engine.finite import gives_finite_numbers
+from preimage._engine.typing import Rows, Targets
+from preimage._models.machines import Output
 from preimage.exceptions import UnsupportedKernelError
 from preimage.interop import machine_of
-from preimage.machines import Output
 from preimage.model_selection._maps import transformed, unwrapped
 from preimage.widths import enclosing_ball, enclosing_box
 from preimage.widths._enclosing_ball import Ball

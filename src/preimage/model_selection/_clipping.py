@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr
 
-from preimage._typing import Array
+from preimage._engine.typing import Array
 
 # Fraction of a column at its smallest or largest value from which on it may be clipped, and of the whole table from
 # which on it matters. A column of continuous values has one row there.

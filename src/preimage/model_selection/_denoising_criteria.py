@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from preimage._arrays import array_namespace, as_points, concat_rows, from_numpy, to_dense, to_numpy
-from preimage._finite import gives_finite_numbers
-from preimage._typing import Array, Rows, Seed, Targets
-from preimage._validation import generator
+from preimage._engine.arrays import array_namespace, as_points, concat_rows, from_numpy, to_dense, to_numpy
+from preimage._engine.finite import gives_finite_numbers
+from preimage._engine.typing import Array, Rows, Seed, Targets
+from preimage._engine.validation import generator
 
 
 def mean_square(difference: Array) -> float:

@@ -9,16 +9,16 @@ import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import array_namespace, concat_rows, is_host, is_lazy, itemsize, take_rows, to_numpy
-from preimage._finite import finite_result
-from preimage._memory import memory_budget
-from preimage._progress import ReportsProgress, reports_progress, stage
-from preimage._rows import cut, for_blocks
-from preimage._threads import at_most, run_several, within_n_jobs
-from preimage._typing import Array, Rows, Seed, Targets
-from preimage._validation import Interval, StrOptions, check_parameters, check_points, generator
-from preimage._warnings import ignored
-from preimage.completion._losses import LOSSES
+from preimage._engine.arrays import array_namespace, concat_rows, is_host, is_lazy, itemsize, take_rows, to_numpy
+from preimage._engine.finite import finite_result
+from preimage._engine.memory import memory_budget
+from preimage._engine.progress import ReportsProgress, reports_progress, stage
+from preimage._engine.rows import cut, for_blocks
+from preimage._engine.threads import at_most, run_several, within_n_jobs
+from preimage._engine.typing import Array, Rows, Seed, Targets
+from preimage._engine.validation import Interval, StrOptions, check_parameters, check_points, generator
+from preimage._engine.warnings import ignored
+from preimage._models.completion._losses import LOSSES
 from preimage.estimators import KernelPCA
 from preimage.estimators._automatic_folds import automatic_folds
 from preimage.estimators._cross_fit import FOLDS, needs_folds, with_own_model

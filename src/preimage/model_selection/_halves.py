@@ -6,7 +6,7 @@ from math import comb
 
 import numpy as np
 
-from preimage._typing import Array
+from preimage._engine.typing import Array
 
 # Up to this number of distinct halves all are listed and drawn from, which takes a moment; beyond, random draws rarely
 # coincide, so that rejecting repeated ones is cheap.

@@ -14,15 +14,15 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 from sklearn.utils.validation import check_array
 
-from preimage._arrays import to_dense
-from preimage._finite import gives_finite_numbers
-from preimage._rows import sum_rows
-from preimage._typing import Array, Rows
-from preimage._validation import require_on_host
-from preimage.discriminants import LinearRule
+from preimage._engine.arrays import to_dense
+from preimage._engine.finite import gives_finite_numbers
+from preimage._engine.rows import sum_rows
+from preimage._engine.typing import Array, Rows
+from preimage._engine.validation import require_on_host
+from preimage._models.discriminants import LinearRule
+from preimage._models.machines import Binary, Logistic
 from preimage.interop import machine_of
 from preimage.interop._affine import affine_map_of
-from preimage.machines import Binary, Logistic
 from preimage.renormalization import Renormalized
 
 

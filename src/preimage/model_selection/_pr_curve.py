@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from preimage._finite import gives_finite_numbers
-from preimage._typing import Array, Rows, Seed, Targets
+from preimage._engine.finite import gives_finite_numbers
+from preimage._engine.typing import Array, Rows, Seed, Targets
 from preimage.estimators._penalized_discriminant import PenalizedDiscriminant
 from preimage.model_selection._split_half import SplitHalf, distance_to_perfect
 from preimage.model_selection._split_half_passes import Candidates, Design, resampled

@@ -3,10 +3,10 @@
 import numpy as np
 from scipy.stats import norm
 
-from preimage._arguments import names_its_arguments
-from preimage._finite import gives_finite_numbers
-from preimage._linalg import match, matched
-from preimage._typing import Array
+from preimage._engine.arguments import names_its_arguments
+from preimage._engine.finite import gives_finite_numbers
+from preimage._engine.linalg import match, matched
+from preimage._engine.typing import Array
 
 # Below this standard deviation the difference of two standardised maps is rounding.
 SMALLEST_NOISE = float(np.sqrt(np.finfo(float).eps))

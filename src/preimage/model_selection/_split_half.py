@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from preimage._finite import gives_finite_numbers
-from preimage._typing import Array, Rows, Seed, Targets
-from preimage._validation import generator
+from preimage._engine.finite import gives_finite_numbers
+from preimage._engine.typing import Array, Rows, Seed, Targets
+from preimage._engine.validation import generator
 from preimage.model_selection._reproducible_map import fdr_threshold
 from preimage.model_selection._split_half_passes import Candidates, Design, resampled
 

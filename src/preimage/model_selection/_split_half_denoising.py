@@ -10,10 +10,10 @@ from sklearn.metrics import check_scoring
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
-from preimage._arrays import to_numpy
-from preimage._finite import gives_finite_numbers
-from preimage._progress import progress_bar, stage
-from preimage._typing import Array, Rows, Seed, Targets
+from preimage._engine.arrays import to_numpy
+from preimage._engine.finite import gives_finite_numbers
+from preimage._engine.progress import progress_bar, stage
+from preimage._engine.typing import Array, Rows, Seed, Targets
 from preimage.estimators._kernel_pca import KernelPCA
 from preimage.model_selection._reproducible_map import map_correlation
 from preimage.model_selection._split_half_passes import checked_rows, denoised_by, drawn_halves, is_discrete, same_shape

@@ -11,11 +11,11 @@ from sklearn.metrics import check_scoring
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
-from preimage._arrays import from_device
-from preimage._finite import current_method
-from preimage._progress import progress_bar, stage
-from preimage._typing import Array, Rows, Seed, Targets
-from preimage._validation import generator
+from preimage._engine.arrays import from_device
+from preimage._engine.finite import current_method
+from preimage._engine.progress import progress_bar, stage
+from preimage._engine.typing import Array, Rows, Seed, Targets
+from preimage._engine.validation import generator
 from preimage.estimators._penalized_discriminant import PenalizedDiscriminant
 from preimage.model_selection._halves import half_splits
 from preimage.model_selection._maps import weight_maps

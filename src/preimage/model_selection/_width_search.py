@@ -12,13 +12,13 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import as_points, take_rows
-from preimage._finite import LOG_OF_NOTHING
-from preimage._progress import ReportsProgress, reports_progress
-from preimage._removed import ignores_removed
-from preimage._threads import at_most
-from preimage._typing import Array, Rows, Seed, Targets
-from preimage._validation import (
+from preimage._engine.arrays import as_points, take_rows
+from preimage._engine.finite import LOG_OF_NOTHING
+from preimage._engine.progress import ReportsProgress, reports_progress
+from preimage._engine.removed import ignores_removed
+from preimage._engine.threads import at_most
+from preimage._engine.typing import Array, Rows, Seed, Targets
+from preimage._engine.validation import (
     Interval,
     StrOptions,
     check_labels,

@@ -1,6 +1,6 @@
 """Brain images, denoised from image to image, and synthetic scans."""
 
-from preimage._removed import removed_names
+from preimage._engine.removed import removed_names
 from preimage.neuro._denoise_image import denoise_image
 from preimage.neuro._scans import make_scans
 

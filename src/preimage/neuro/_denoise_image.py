@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from preimage._memory import free_memory
-from preimage._typing import Array, Targets
-from preimage._warnings import warn_user
+from preimage._engine.memory import free_memory
+from preimage._engine.typing import Array, Targets
+from preimage._engine.warnings import warn_user
 from preimage.estimators import KernelPCA
 from preimage.estimators._automatic_folds import automatic_folds
 from preimage.estimators._cross_fit import FOLDS

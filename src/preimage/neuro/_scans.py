@@ -5,8 +5,8 @@ from scipy.ndimage import gaussian_filter
 from scipy.signal import lfilter
 from sklearn.utils import Bunch
 
-from preimage._typing import Array, Seed
-from preimage._validation import generator
+from preimage._engine.typing import Array, Seed
+from preimage._engine.validation import generator
 
 # Smooth maps whose courses are correlated in time: several, so that no single component removes the noise.
 N_NOISE_MAPS = 7

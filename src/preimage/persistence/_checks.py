@@ -21,13 +21,13 @@ from sklearn.preprocessing import (
 )
 from sklearn.utils import get_tags
 
-from preimage._arrays import is_sparse
-from preimage._typing import Array
-from preimage._warnings import filters_in_use, ignored
+from preimage._engine.arrays import is_sparse
+from preimage._engine.typing import Array
+from preimage._engine.warnings import filters_in_use, ignored
+from preimage._models.machines import Compression, KernelMachine, Output
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Expansion, Subspace
 from preimage.kernels import Kernel, Patches, Warped
-from preimage.machines import Compression, KernelMachine, Output
 from preimage.persistence._compiled_code import check_booleans, check_compiled, check_csr, check_generator, require
 from preimage.persistence._tensors import Tensors
 from preimage.solvers import Preimage

@@ -18,7 +18,7 @@ from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
 from sklearn.preprocessing import MultiLabelBinarizer, OneHotEncoder, PolynomialFeatures, SplineTransformer
 from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
-from preimage._arrays import is_sparse
+from preimage._engine.arrays import is_sparse
 from preimage.kernels import Kernel
 
 # Processes or threads that a stored estimator may ask for; a larger number would start as many and stop the machine.

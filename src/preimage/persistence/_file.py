@@ -13,7 +13,7 @@ import sklearn
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import InconsistentVersionWarning
 
-from preimage._output_files import replacing
+from preimage._engine.output_files import replacing
 from preimage.exceptions import FileVersionWarning
 from preimage.persistence._checks import check_answers
 from preimage.persistence._safetensors import parts_of_file, read_file

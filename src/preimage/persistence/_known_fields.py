@@ -7,7 +7,7 @@ from inspect import isclass, isfunction
 from types import CodeType
 from typing import Any
 
-from preimage._removed import REMOVED
+from preimage._engine.removed import REMOVED
 
 # Libraries whose classes files hold; their methods are written in Python, so that their names can be read.
 _LIBRARIES = ("preimage.", "sklearn.")

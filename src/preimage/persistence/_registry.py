@@ -30,6 +30,8 @@ ROOMS = (
     "renormalization",
     "model_selection",
 )
+# Of these, the ones in the private folder of models.
+MODELS = ("components", "completion", "regression", "machines", "clustering", "discriminants")
 # These hold a function, which is code; skops users may trust them on their own responsibility.
 HOLD_FUNCTIONS = ("CallableKernel", "FunctionFamily", "FunctionTransformation")
 # Modules of scikit-learn whose public classes may be steps before or after our models, or inside them. Left out are
@@ -70,7 +72,7 @@ def name_of(cls: type) -> str | None:
     """The name of a class in files, such as "kernels.Gaussian" or "sklearn.svm.SVC"; None if it is not registered."""
     library, _, rest = cls.__module__.partition(".")
     if library == "preimage":
-        room = rest.split(".")[0]
+        room = rest.removeprefix("_models.").split(".")[0]
         name = f"{room}.{cls.__name__}"
     else:
         # Classes are defined in private modules of scikit-learn, and public under the name of the package.
@@ -146,7 +148,8 @@ _SKOPS_LACKS = (
 def _classes_of(room: str) -> dict[str, type]:
     """Classes that one package of ours defines, private ones and interfaces left out."""
     found: dict[str, type] = {}
-    for module in _with_submodules(f"preimage.{room}"):
+    folder = "preimage._models" if room in MODELS else "preimage"
+    for module in _with_submodules(f"{folder}.{room}"):
         for each in vars(module).values():
             if isclass(each) and each.__module__ == module.__name__ and _is_storable(each):
                 # Two of one name would be read as each other.

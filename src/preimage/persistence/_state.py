@@ -32,8 +32,8 @@ import numpy as np
 from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.pipeline import Pipeline
 
-from preimage._arrays import is_foreign, is_sparse
-from preimage._validation import check_parameters
+from preimage._engine.arrays import is_foreign, is_sparse
+from preimage._engine.validation import check_parameters
 from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels import Kernel
 from preimage.persistence._checks import check_loaded

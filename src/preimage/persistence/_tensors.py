@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from preimage._arrays import from_device, is_sparse
-from preimage._typing import Array
+from preimage._engine.arrays import from_device, is_sparse
+from preimage._engine.typing import Array
 from preimage.persistence._compiled_code import check_booleans, check_csr
 from preimage.persistence._safetensors import TYPES
 

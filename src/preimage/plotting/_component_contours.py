@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import as_points, from_numpy, to_numpy
-from preimage._typing import Array, Rows
+from preimage._engine.arrays import as_points, from_numpy, to_numpy
+from preimage._engine.typing import Array, Rows
 from preimage.plotting._matplotlib import Display, panels
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from preimage._typing import Rows, Seed, Targets
+from preimage._engine.typing import Rows, Seed, Targets
 from preimage.estimators import compress
 from preimage.estimators.compressed._models import score_name
 from preimage.plotting._matplotlib import Display, legend_place, panels

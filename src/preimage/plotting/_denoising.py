@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from preimage._typing import Array, Rows
+from preimage._engine.typing import Array, Rows
 from preimage.plotting._matplotlib import Display, as_images, draw_strip, panels, strip_width
 
 

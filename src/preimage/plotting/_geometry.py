@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from preimage._arrays import as_points, to_numpy
-from preimage._typing import Array, Rows
+from preimage._engine.arrays import as_points, to_numpy
+from preimage._engine.typing import Array, Rows
 from preimage.geometry import arc_length, geodesic, log_volume_element, metric_tensor, scalar_curvature
 from preimage.geometry._metric import regularity_tolerance, smallest_relative_eigenvalues
 from preimage.kernels import Kernel

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from preimage._typing import Array, Rows, Targets
+from preimage._engine.typing import Array, Rows, Targets
 from preimage.plotting._matplotlib import Display, panels
 from preimage.renormalization._report import InflationReport, inflation_report
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from preimage._arrays import as_points, to_numpy
-from preimage._typing import Array, Rows
-from preimage._validation import own_parameters
+from preimage._engine.arrays import as_points, to_numpy
+from preimage._engine.typing import Array, Rows
+from preimage._engine.validation import own_parameters
 
 
 class Display:

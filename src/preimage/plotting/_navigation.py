@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._typing import Rows
+from preimage._engine.typing import Rows
 from preimage.plotting._matplotlib import Display, as_images, draw_strip, middles, panels, strip_width
 from preimage.solvers._walks import walk_fractions
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from preimage._arrays import to_numpy
-from preimage._typing import Array
+from preimage._engine.arrays import to_numpy
+from preimage._engine.typing import Array
+from preimage._models.machines import Binary, Calibrated, Logistic, OneVsOne, OneVsRest
 from preimage.interop import machine_of
-from preimage.machines import Binary, Calibrated, Logistic, OneVsOne, OneVsRest
 from preimage.plotting._matplotlib import Display, as_images, panels
 
 

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import to_numpy
-from preimage._typing import Array
+from preimage._engine.arrays import to_numpy
+from preimage._engine.typing import Array
 from preimage.plotting._matplotlib import Display, panels
 
 

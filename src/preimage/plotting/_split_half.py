@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from preimage._typing import Array
+from preimage._engine.typing import Array
 from preimage.plotting._matplotlib import Display, legend_place, panels
 
 COLORS = ("0.45", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00")

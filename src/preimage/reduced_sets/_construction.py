@@ -4,7 +4,7 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from preimage._arrays import (
+from preimage._engine.arrays import (
     array_namespace,
     as_points,
     device_kwargs,
@@ -16,9 +16,9 @@ from preimage._arrays import (
     to_dense,
     to_numpy,
 )
-from preimage._threads import small_matrices
-from preimage._typing import Array
-from preimage._validation import Interval, check_parameters
+from preimage._engine.threads import small_matrices
+from preimage._engine.typing import Array
+from preimage._engine.validation import Interval, check_parameters
 from preimage.feature_space import Expansion, Gram, GrowingSpan
 from preimage.kernels import Polynomial, Prepared
 from preimage.reduced_sets._reducer import WIDTHS, NestedReducer, held_gram

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from preimage._arrays import array_namespace, as_points, epsilon, take_rows, to_dense, to_device_of, to_numpy
-from preimage._rows import cut, for_blocks
-from preimage._threads import at_most
-from preimage._typing import Array
-from preimage._validation import Interval, check_parameters
+from preimage._engine.arrays import array_namespace, as_points, epsilon, take_rows, to_dense, to_device_of, to_numpy
+from preimage._engine.rows import cut, for_blocks
+from preimage._engine.threads import at_most
+from preimage._engine.typing import Array
+from preimage._engine.validation import Interval, check_parameters
 from preimage.feature_space import Expansion, Gram
 from preimage.reduced_sets._construction import Construct
 from preimage.reduced_sets._reducer import (

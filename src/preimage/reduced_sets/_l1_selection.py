@@ -5,9 +5,9 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from preimage._arrays import from_numpy, to_numpy
-from preimage._typing import Array
-from preimage._validation import Interval, check_parameters
+from preimage._engine.arrays import from_numpy, to_numpy
+from preimage._engine.typing import Array
+from preimage._engine.validation import Interval, check_parameters
 from preimage.feature_space import Expansion
 from preimage.reduced_sets._penalized_problem import PenalizedProblem
 from preimage.reduced_sets._reducer import Reducer, Reduction, check_n_points, finite_reduction, project

@@ -7,7 +7,7 @@ from scipy.sparse.linalg import eigsh
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import lars_path_gram
 
-from preimage._arrays import take_rows, to_numpy
+from preimage._engine.arrays import take_rows, to_numpy
 from preimage.feature_space import Expansion
 from preimage.reduced_sets._reducer import Reduction, held_gram, project
 from preimage.solvers import Reason

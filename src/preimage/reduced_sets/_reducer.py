@@ -12,12 +12,20 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from preimage._arrays import array_namespace, concat_columns, device_kwargs, is_sparse, own_copy, take_rows, to_numpy
-from preimage._finite import finite_result, gives_finite_numbers, is_finite, working_method
-from preimage._linalg import orthonormal_factor, rank_tolerance, require_semidefinite
-from preimage._memory import memory_budget
-from preimage._typing import Array
-from preimage._validation import StrOptions
+from preimage._engine.arrays import (
+    array_namespace,
+    concat_columns,
+    device_kwargs,
+    is_sparse,
+    own_copy,
+    take_rows,
+    to_numpy,
+)
+from preimage._engine.finite import finite_result, gives_finite_numbers, is_finite, working_method
+from preimage._engine.linalg import orthonormal_factor, rank_tolerance, require_semidefinite
+from preimage._engine.memory import memory_budget
+from preimage._engine.typing import Array
+from preimage._engine.validation import StrOptions
 from preimage.feature_space import Expansion, Gram, GrowingSpan
 from preimage.kernels import Kernel, free_widths
 from preimage.solvers import Reason

@@ -5,10 +5,10 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.base import clone
 
-from preimage._arrays import array_namespace, as_points, to_dense
-from preimage._threads import small_matrices
-from preimage._typing import Array
-from preimage._validation import Interval, check_parameters
+from preimage._engine.arrays import array_namespace, as_points, to_dense
+from preimage._engine.threads import small_matrices
+from preimage._engine.typing import Array
+from preimage._engine.validation import Interval, check_parameters
 from preimage.feature_space import Expansion, Gram
 from preimage.reduced_sets._construction import Construct
 from preimage.reduced_sets._reducer import (

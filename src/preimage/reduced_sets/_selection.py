@@ -3,10 +3,10 @@
 import numpy as np
 from scipy.linalg import lapack
 
-from preimage._arrays import take_rows, to_numpy
-from preimage._threads import small_matrices
-from preimage._typing import Array
-from preimage._validation import StrOptions, check_parameters
+from preimage._engine.arrays import take_rows, to_numpy
+from preimage._engine.threads import small_matrices
+from preimage._engine.typing import Array
+from preimage._engine.validation import StrOptions, check_parameters
 from preimage.feature_space import Expansion, Gram, GrowingSpan
 from preimage.reduced_sets._reducer import NestedReducer, held_gram
 

@@ -9,9 +9,9 @@ from sklearn.model_selection import check_cv
 from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC
 
-from preimage._arrays import from_device
-from preimage._typing import Array, Folds, Rows, Targets
-from preimage._validation import count_rows
+from preimage._engine.arrays import from_device
+from preimage._engine.typing import Array, Folds, Rows, Targets
+from preimage._engine.validation import count_rows
 from preimage.calibration._guard import decisions_on_scores
 from preimage.calibration._signal import Signal, balanced_folds, signal_of
 from preimage.estimators._training_rows import same_rows

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from preimage._finite import finite_result
-from preimage._typing import Array, Rows
-from preimage._warnings import warn_user
+from preimage._engine.finite import finite_result
+from preimage._engine.typing import Array, Rows
+from preimage._engine.warnings import warn_user
 from preimage.calibration import TrainingSpan, inflation, renormalize, transfer_function
 from preimage.calibration._orthogonal import left_out_distances, restore_lost_projection
 from preimage.calibration._samples import quantiles

@@ -8,9 +8,9 @@ from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
-from preimage._arrays import from_device, is_sparse, take_rows
-from preimage._typing import Array, Rows, Targets
-from preimage._validation import count_rows
+from preimage._engine.arrays import from_device, is_sparse, take_rows
+from preimage._engine.typing import Array, Rows, Targets
+from preimage._engine.validation import count_rows
 from preimage.estimators._bounded_fit import bounded_iterations
 
 

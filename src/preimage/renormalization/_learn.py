@@ -7,9 +7,10 @@ import numpy as np
 from sklearn.decomposition import KernelPCA as SklearnKernelPCA
 from sklearn.metrics.pairwise import rbf_kernel
 
-from preimage._arrays import to_dense
-from preimage._typing import Array, Rows, Targets
-from preimage._warnings import warn_user
+from preimage._engine.arrays import to_dense
+from preimage._engine.typing import Array, Rows, Targets
+from preimage._engine.warnings import warn_user
+from preimage._models.machines import Binary, Logistic, OneVsRest
 from preimage.calibration import Threshold, compare_decisions, inflation, renormalize, signal_of
 from preimage.calibration._comparison import decision_score, margins_of, predicted_codes
 from preimage.calibration._guard import guard_correction
@@ -19,7 +20,6 @@ from preimage.calibration._signal import LEAST_EVIDENCE
 from preimage.estimators._kernel_pca import KernelPCA
 from preimage.exceptions import UnsupportedKernelError
 from preimage.interop import machine_of
-from preimage.machines import Binary, Logistic, OneVsRest
 from preimage.renormalization._balanced import balanced_signal
 from preimage.renormalization._corrections import METHODS, Calibration, Columns, Histogram, Orthogonal
 from preimage.renormalization._inputs import as_inputs, last_step

@@ -21,12 +21,12 @@ from sklearn.preprocessing import (
 )
 from sklearn.utils import get_tags
 
-from preimage._arrays import from_device, is_foreign, is_sparse, take_rows
-from preimage._linalg import match, matched
-from preimage._progress import stage
-from preimage._threads import at_most, run_parallel
-from preimage._typing import Array, Folds, Rows, Targets
-from preimage._validation import count_rows, require_in_memory
+from preimage._engine.arrays import from_device, is_foreign, is_sparse, take_rows
+from preimage._engine.linalg import match, matched
+from preimage._engine.progress import stage
+from preimage._engine.threads import at_most, run_parallel
+from preimage._engine.typing import Array, Folds, Rows, Targets
+from preimage._engine.validation import count_rows, require_in_memory
 from preimage.calibration import LeaveOneOut
 from preimage.calibration._samples import mean
 from preimage.estimators._kernel_fisher import KernelFisherDiscriminant

@@ -9,8 +9,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import LabelBinarizer
 from sklearn.svm import SVC
 
-from preimage._threads import run_parallel, within_n_jobs
-from preimage._typing import Array, Rows, Targets
+from preimage._engine.threads import run_parallel, within_n_jobs
+from preimage._engine.typing import Array, Rows, Targets
 
 
 class OneVsRestSVC(OneVsRestClassifier):

@@ -13,10 +13,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import is_sparse
-from preimage._progress import ReportsProgress, reports_progress
-from preimage._typing import Array, Rows, Seed, Targets
-from preimage._validation import (
+from preimage._engine.arrays import is_sparse
+from preimage._engine.progress import ReportsProgress, reports_progress
+from preimage._engine.typing import Array, Rows, Seed, Targets
+from preimage._engine.validation import (
     StrOptions,
     all_rows,
     check_parameters,

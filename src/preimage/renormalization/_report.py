@@ -9,10 +9,10 @@ from sklearn.base import clone, is_classifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_consistent_length
 
-from preimage._finite import gives_finite_numbers
-from preimage._progress import progress_bar
-from preimage._typing import Array, Rows, Seed, Targets
-from preimage._validation import count_rows, generator, require_on_host
+from preimage._engine.finite import gives_finite_numbers
+from preimage._engine.progress import progress_bar
+from preimage._engine.typing import Array, Rows, Seed, Targets
+from preimage._engine.validation import count_rows, generator, require_on_host
 from preimage.calibration import compare_decisions, dependence_test, signal_of
 from preimage.calibration._comparison import check_scoring, decision_score, margins_of, predicted_codes
 from preimage.calibration._dependence import DependenceTest

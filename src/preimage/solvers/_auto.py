@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from preimage._arrays import take_rows
-from preimage._typing import Array
-from preimage._validation import check_parameters, own_parameters
+from preimage._engine.arrays import take_rows
+from preimage._engine.typing import Array
+from preimage._engine.validation import check_parameters, own_parameters
 from preimage.feature_space import Subspace
 from preimage.kernels import Kernel, Linear, Warped
 from preimage.solvers._closed_form import ConformalMap, DistanceConstraint, WeightedMean

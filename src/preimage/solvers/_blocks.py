@@ -4,11 +4,11 @@ from collections.abc import Callable
 from math import ceil, isqrt
 from typing import Any, NamedTuple
 
-from preimage._arrays import is_host, itemsize
-from preimage._memory import free_memory, work_memory
-from preimage._rows import cut, for_blocks
-from preimage._threads import available_threads
-from preimage._typing import Array
+from preimage._engine.arrays import is_host, itemsize
+from preimage._engine.memory import free_memory, work_memory
+from preimage._engine.rows import cut, for_blocks
+from preimage._engine.threads import available_threads
+from preimage._engine.typing import Array
 
 # Coefficients of one block of problems against all points: 4 MiB per core stay in a shared cache. With ten times as
 # many, every step of an iteration reads them from main memory.

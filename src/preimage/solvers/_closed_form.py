@@ -4,14 +4,21 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from preimage._arrays import array_namespace, epsilon, from_numpy, squared_row_norms, take_rows, to_dense, to_numpy
-from preimage._decompositions import eigh, svd
-from preimage._linalg import eigh_descending, numerical_rank
-from preimage._removed import ignores_removed
-from preimage._rows import map_rows
-from preimage._typing import Array
-from preimage._validation import Interval, check_parameters
-from preimage._warnings import unwarned
+from preimage._engine.arrays import (
+    array_namespace,
+    epsilon,
+    from_numpy,
+    squared_row_norms,
+    take_rows,
+    to_dense,
+    to_numpy,
+)
+from preimage._engine.linalg import eigh, eigh_descending, numerical_rank, svd
+from preimage._engine.removed import ignores_removed
+from preimage._engine.rows import map_rows
+from preimage._engine.typing import Array
+from preimage._engine.validation import Interval, check_parameters
+from preimage._engine.warnings import unwarned
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Expansion, Gram
 from preimage.kernels import Gaussian, InnerProduct, Kernel, ProfileKernel, SquaredDistance

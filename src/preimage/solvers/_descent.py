@@ -7,9 +7,9 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from preimage._arrays import array_namespace, epsilon, from_numpy, itemsize, take_rows, to_dense, to_numpy
-from preimage._finite import gives_finite_numbers
-from preimage._typing import Array
+from preimage._engine.arrays import array_namespace, epsilon, from_numpy, itemsize, take_rows, to_dense, to_numpy
+from preimage._engine.finite import gives_finite_numbers
+from preimage._engine.typing import Array
 from preimage.kernels import Kernel
 from preimage.solvers._preimage import Batched, PreimageResult, Reason
 

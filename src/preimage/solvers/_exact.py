@@ -5,10 +5,10 @@ from numbers import Real
 
 import numpy as np
 
-from preimage._arrays import array_namespace, concat_rows, from_numpy, to_dense, to_numpy
-from preimage._rows import map_rows
-from preimage._typing import Array
-from preimage._validation import Interval, check_parameters
+from preimage._engine.arrays import array_namespace, concat_rows, from_numpy, to_dense, to_numpy
+from preimage._engine.rows import map_rows
+from preimage._engine.typing import Array
+from preimage._engine.validation import Interval, check_parameters
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Expansion
 from preimage.kernels import InnerProduct, Kernel, Polynomial, ProfileKernel, SquaredDistance

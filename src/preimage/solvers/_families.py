@@ -8,8 +8,8 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from preimage._typing import Array
-from preimage._validation import Interval, check_parameters
+from preimage._engine.typing import Array
+from preimage._engine.validation import Interval, check_parameters
 
 # Starts that fill a box: their members are computed at once, and are few next to the rows of most models. With a tenth
 # of them, searches of two parameters end above a grid for every fifth target.

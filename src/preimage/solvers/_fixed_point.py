@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from numbers import Integral, Real
 
-from preimage._arrays import array_namespace, epsilon
-from preimage._typing import Array
-from preimage._validation import Interval, check_parameters
+from preimage._engine.arrays import array_namespace, epsilon
+from preimage._engine.typing import Array
+from preimage._engine.validation import Interval, check_parameters
 from preimage.exceptions import UnsupportedKernelError
 from preimage.solvers._descent import Box, Evaluation, StepRule, Verdict, spread
 from preimage.solvers._gradient import QuasiNewton

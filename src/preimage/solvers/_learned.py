@@ -5,12 +5,12 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from preimage._arrays import array_namespace, as_points, from_numpy, in_double, take_rows, to_dense, to_numpy
-from preimage._finite import is_finite
-from preimage._memory import largest_square
-from preimage._progress import stage
-from preimage._typing import Array
-from preimage._validation import Interval, check_parameters, generator
+from preimage._engine.arrays import array_namespace, as_points, from_numpy, in_double, take_rows, to_dense, to_numpy
+from preimage._engine.finite import is_finite
+from preimage._engine.memory import largest_square
+from preimage._engine.progress import stage
+from preimage._engine.typing import Array
+from preimage._engine.validation import Interval, check_parameters, generator
 from preimage.feature_space import Gram, Subspace
 from preimage.kernels import Kernel, Linear, as_kernel
 from preimage.kernels._bandwidth import GAMMA

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from preimage._warnings import unwarned
+from preimage._engine.warnings import unwarned
 
 # A row whose squared distance from the subspace is smaller, relative to its squared length, lies within it.
 WITHIN = 1e-10

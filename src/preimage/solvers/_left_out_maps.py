@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from preimage._validation import generator
+from preimage._engine.validation import generator
 from preimage.kernels import Kernel
 
 # Ridges as multiples of the mean of l(β, β). A wide Gaussian carries its curvature in eigenvalues of (1/width)², far

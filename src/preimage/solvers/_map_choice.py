@@ -4,14 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from preimage._arrays import epsilon, in_double, take_rows, to_numpy
-from preimage._lapack import cholesky_factor, cholesky_solve
-from preimage._linalg import eigh_descending, rank_tolerance
-from preimage._memory import largest_square, work_memory
-from preimage._threads import at_most, large_decomposition, run_parallel
-from preimage._typing import Array
-from preimage._validation import generator
-from preimage._warnings import unwarned
+from preimage._engine.arrays import epsilon, in_double, take_rows, to_numpy
+from preimage._engine.lapack import cholesky_factor, cholesky_solve
+from preimage._engine.linalg import eigh_descending, rank_tolerance
+from preimage._engine.memory import largest_square, work_memory
+from preimage._engine.threads import at_most, large_decomposition, run_parallel
+from preimage._engine.typing import Array
+from preimage._engine.validation import generator
+from preimage._engine.warnings import unwarned
 from preimage.feature_space import Gram, Subspace
 from preimage.kernels import Gaussian, Kernel, Linear, SquaredDistance, squared_distance_percentile
 from preimage.solvers._left_out_coordinates import left_out_coordinates

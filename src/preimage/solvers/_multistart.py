@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from preimage._typing import Array, Seed
-from preimage._validation import check_parameters, generator
+from preimage._engine.typing import Array, Seed
+from preimage._engine.validation import check_parameters, generator
 from preimage.feature_space import Expansion
 from preimage.solvers._preimage import PreimageResult, TargetSolver
 from preimage.solvers._starts import mean_of_neighbors, nearest_points, random_points

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from preimage._arrays import array_namespace, epsilon, is_sparse, take_rows, to_dense, to_numpy
-from preimage._progress import stage
-from preimage._rows import ThreadBuffer
-from preimage._typing import Array
+from preimage._engine.arrays import array_namespace, epsilon, is_sparse, take_rows, to_dense, to_numpy
+from preimage._engine.progress import stage
+from preimage._engine.rows import ThreadBuffer
+from preimage._engine.typing import Array
 from preimage.kernels import Gaussian, InnerProduct, Kernel, ProfileKernel, SquaredDistance, Warped
 from preimage.solvers._blocks import WORK_OF_A_ROUGH_STEP, WORK_OF_A_STEP, for_query_blocks, tile_rows, tiles
 from preimage.solvers._descent import Box, Evaluation, Objective, StepRule, minimize_rows, spread

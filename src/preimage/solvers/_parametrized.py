@@ -8,10 +8,10 @@ from numbers import Integral, Real
 import numpy as np
 from scipy.spatial import cKDTree
 
-from preimage._arrays import array_namespace, epsilon, from_numpy, to_dense, to_numpy, transposed
-from preimage._typing import Array
-from preimage._validation import Interval, check_parameters
-from preimage._warnings import unwarned
+from preimage._engine.arrays import array_namespace, epsilon, from_numpy, to_dense, to_numpy, transposed
+from preimage._engine.typing import Array
+from preimage._engine.validation import Interval, check_parameters
+from preimage._engine.warnings import unwarned
 from preimage.feature_space import Expansion, Subspace
 from preimage.solvers._blocks import tiles
 from preimage.solvers._descent import Box, Evaluation, Objective, minimize_rows, spread

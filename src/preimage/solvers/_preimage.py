@@ -11,12 +11,12 @@ import array_api_compat.numpy
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from preimage._arrays import array_namespace, concat_rows, from_numpy, take_rows, to_dense, to_numpy
-from preimage._finite import gives_finite_numbers
-from preimage._progress import stage
-from preimage._rows import map_rows
-from preimage._typing import Array
-from preimage._warnings import unwarned
+from preimage._engine.arrays import array_namespace, concat_rows, from_numpy, take_rows, to_dense, to_numpy
+from preimage._engine.finite import gives_finite_numbers
+from preimage._engine.progress import stage
+from preimage._engine.rows import map_rows
+from preimage._engine.typing import Array
+from preimage._engine.warnings import unwarned
 from preimage.feature_space import Expansion, Subspace
 from preimage.kernels import Kernel
 from preimage.solvers._blocks import target_parts

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from preimage._arrays import epsilon, itemsize, take_rows, to_dense, to_numpy
-from preimage._linalg import DETERMINED, numerical_rank, top_eigh
-from preimage._typing import Rows
-from preimage._warnings import unwarned
+from preimage._engine.arrays import epsilon, itemsize, take_rows, to_dense, to_numpy
+from preimage._engine.linalg import DETERMINED, numerical_rank, top_eigh
+from preimage._engine.typing import Rows
+from preimage._engine.warnings import unwarned
 from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels import Kernel
 from preimage.kernels._bandwidth import RECONSTRUCTION, resolve_gamma

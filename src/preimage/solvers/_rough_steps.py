@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from preimage._arrays import epsilon
-from preimage._rows import ThreadBuffer, cut
+from preimage._engine.arrays import epsilon
+from preimage._engine.rows import ThreadBuffer, cut
 from preimage.kernels import Gaussian
 from preimage.solvers._blocks import tile_rows
 

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from preimage._arrays import array_namespace, from_numpy, take_rows, to_numpy
-from preimage._typing import Array
+from preimage._engine.arrays import array_namespace, from_numpy, take_rows, to_numpy
+from preimage._engine.typing import Array
 from preimage.solvers._sparse_steps import Begin, Step, counts_off, descended, walk
 
 # Below the last λ of a path, and with finer grids, paths with too few coordinates are followed in steps of this factor,

@@ -6,10 +6,10 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from preimage._arrays import array_namespace, from_numpy, to_dense, to_numpy
-from preimage._typing import Array
-from preimage._validation import Interval, StrOptions, check_parameters
-from preimage._warnings import warn_user
+from preimage._engine.arrays import array_namespace, from_numpy, to_dense, to_numpy
+from preimage._engine.typing import Array
+from preimage._engine.validation import Interval, StrOptions, check_parameters
+from preimage._engine.warnings import warn_user
 from preimage.exceptions import ConvergenceWarning
 from preimage.feature_space import Expansion
 from preimage.solvers._blocks import for_query_blocks

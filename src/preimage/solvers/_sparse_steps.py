@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from preimage._arrays import array_namespace, epsilon, from_numpy, take_rows, to_numpy
-from preimage._typing import Array
+from preimage._engine.arrays import array_namespace, epsilon, from_numpy, take_rows, to_numpy
+from preimage._engine.typing import Array
 from preimage.solvers._descent import Evaluation, Objective
 from preimage.solvers._preimage import Batched
 

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from preimage._arrays import array_namespace, take_rows, to_dense, to_numpy
-from preimage._rows import map_rows
-from preimage._typing import Array
+from preimage._engine.arrays import array_namespace, take_rows, to_dense, to_numpy
+from preimage._engine.rows import map_rows
+from preimage._engine.typing import Array
 from preimage.feature_space import Expansion, Gram, Subspace
 from preimage.solvers._blocks import tile_rows
 

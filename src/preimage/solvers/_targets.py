@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from preimage._arrays import array_namespace, concat_rows, take_rows, to_dense, transposed
-from preimage._typing import Array
+from preimage._engine.arrays import array_namespace, concat_rows, take_rows, to_dense, transposed
+from preimage._engine.typing import Array
 from preimage.feature_space import Expansion, Subspace
 from preimage.kernels import Kernel
 from preimage.solvers._starts import nearest_in_subspace, nearest_points

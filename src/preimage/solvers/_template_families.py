@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from preimage._arrays import to_dense, to_numpy
-from preimage._typing import Array, Rows
-from preimage._validation import Interval, StrOptions
+from preimage._engine.arrays import to_dense, to_numpy
+from preimage._engine.typing import Array, Rows
+from preimage._engine.validation import Interval, StrOptions
 from preimage.solvers._families import FINE_GRID, MOST_STARTS, Family, filling, spread_over
 
 # Values of each amount that are tried with every template, however many there are: both ends, zero, and between.

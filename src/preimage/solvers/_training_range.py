@@ -4,8 +4,8 @@ from math import isqrt
 
 import numpy as np
 
-from preimage._rows import cut
-from preimage._warnings import unwarned
+from preimage._engine.rows import cut
+from preimage._engine.warnings import unwarned
 
 # The margin is where a new row lies once in so many training sets, if the tail of a column goes on as it ends. Ten
 # times less cuts off rows of heavy tails (t with two degrees of freedom, 200 rows: squared error of reconstruction 1.6

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from preimage._arrays import array_namespace, concat_rows, epsilon, from_numpy, take_rows, to_dense, to_numpy
-from preimage._finite import gives_finite_numbers
-from preimage._typing import Array
+from preimage._engine.arrays import array_namespace, concat_rows, epsilon, from_numpy, take_rows, to_dense, to_numpy
+from preimage._engine.finite import gives_finite_numbers
+from preimage._engine.typing import Array
 from preimage.feature_space import Expansion, Gram, Subspace
 from preimage.kernels import Kernel, Scaled, Sum
 from preimage.kernels._pairwise import InnerProduct

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.testing import assert_allclose
 from sklearn.base import clone
 
-from preimage._typing import Array
+from preimage._engine.typing import Array
 from preimage.eigensolvers import EigenResult, Eigensolver
 from preimage.feature_space import Gram
 from preimage.kernels import Gaussian

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.base import clone
 
-from preimage._typing import Rows
+from preimage._engine.typing import Rows
 from preimage.kernels import CallableKernel, Kernel
 
 __all__ = ["check_kernel"]

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
-from preimage._typing import Rows
+from preimage._engine.typing import Rows
 from preimage.kernels import Gaussian, Kernel, Linear, Polynomial
 from preimage.landmarks import Landmarks, LandmarkSelector
 from preimage.landmarks._selector import ENOUGH, EXHAUSTED, TOLERANCE

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from preimage._arrays import array_namespace, as_points, from_numpy, in_double, is_host, take_rows, to_numpy
-from preimage._finite import gives_finite_numbers, is_finite
-from preimage._progress import stage
-from preimage._rows import HOST_COLUMNS, HOST_ROWS, block_shape, cut, for_blocks
-from preimage._threads import available_threads
-from preimage._typing import Array, Targets
+from preimage._engine.arrays import array_namespace, as_points, from_numpy, in_double, is_host, take_rows, to_numpy
+from preimage._engine.finite import gives_finite_numbers, is_finite
+from preimage._engine.progress import stage
+from preimage._engine.rows import HOST_COLUMNS, HOST_ROWS, block_shape, cut, for_blocks
+from preimage._engine.threads import available_threads
+from preimage._engine.typing import Array, Targets
 from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels._kernel import Kernel
 from preimage.kernels._pairwise import InnerProduct

@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.multiclass import type_of_target
 
-from preimage._arrays import as_points, from_device, in_memory, take_rows
-from preimage._finite import gives_finite_numbers
-from preimage._typing import Array, Rows, Targets
-from preimage._validation import generator
-from preimage._warnings import unwarned, warn_user
+from preimage._engine.arrays import as_points, from_device, in_memory, take_rows
+from preimage._engine.finite import gives_finite_numbers
+from preimage._engine.typing import Array, Rows, Targets
+from preimage._engine.validation import generator
+from preimage._engine.warnings import unwarned, warn_user
 from preimage.exceptions import ConvergenceWarning
 from preimage.kernels._bandwidth import CLASS_RULES, is_class_rule, resolve_gamma
 from preimage.kernels._kernel import Kernel

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import LinAlgError, LinAlgWarning, solve
 
-from preimage._arrays import as_points, in_double, to_numpy
-from preimage._finite import gives_finite_numbers
-from preimage._linalg import require_semidefinite
-from preimage._typing import Array, Rows
+from preimage._engine.arrays import as_points, in_double, to_numpy
+from preimage._engine.finite import gives_finite_numbers
+from preimage._engine.linalg import require_semidefinite
+from preimage._engine.typing import Array, Rows
 from preimage.kernels._kernel import Kernel
 
 # Relative gap at which first-order steps hand over to the linear algebra of the points on the sphere. First-order steps

@@ -5,11 +5,11 @@ from math import ceil, inf, log
 
 import numpy as np
 
-from preimage._arrays import as_points, in_double, to_numpy
-from preimage._finite import gives_finite_numbers
-from preimage._linalg import eigh_descending, no_variance, numerical_rank, require_semidefinite
-from preimage._memory import require_square_matrices
-from preimage._typing import Rows
+from preimage._engine.arrays import as_points, in_double, to_numpy
+from preimage._engine.finite import gives_finite_numbers
+from preimage._engine.linalg import eigh_descending, no_variance, numerical_rank, require_semidefinite
+from preimage._engine.memory import require_square_matrices
+from preimage._engine.typing import Rows
 from preimage.kernels import Kernel
 
 # Matrices of all pairs of rows that are held at once: values, eigenvectors, work space of LAPACK, coordinates, squares.

@@ -19,9 +19,9 @@ from sklearn.svm import SVC, SVR, OneClassSVM
 
 import preimage
 from preimage import KernelPCA, compress
+from preimage._models.machines import Regression
 from preimage.interop import SKOPS_TYPES
 from preimage.kernels import Gaussian, Laplacian, ScaledInputs
-from preimage.machines import Regression
 from preimage.reduced_sets import Construct
 from preimage.solvers import FixedPoint
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import typer
 from rich.table import Table
 
-from preimage._output_files import replacing
+from preimage._engine.output_files import replacing
 from preimage.cli import _options
 from preimage.cli._console import console, plain_errors, speaker
 from preimage.cli._errors import UsageError

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 import preimage
-from preimage._output_files import replacing
+from preimage._engine.output_files import replacing
 from preimage.cli import _options
 from preimage.cli._console import console, plain_errors, speaker
 from preimage.cli._errors import DataError, FileError, UsageError

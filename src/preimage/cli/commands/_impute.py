@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 import preimage
-from preimage._warnings import warn_user
+from preimage._engine.warnings import warn_user
 from preimage.cli import _options
 from preimage.cli._console import console, plain_errors, speaker
 from preimage.cli._options import AUTO

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from preimage._output_files import replacing
+from preimage._engine.output_files import replacing
 from preimage.cli import _options
 from preimage.cli._console import plain_errors, speaker
 from preimage.cli._errors import FileError, UsageError

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from preimage._output_files import replacing
+from preimage._engine.output_files import replacing
 from preimage.cli import _options
 from preimage.cli._console import plain_errors, speaker
 from preimage.cli._figure import draw_outliers

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from preimage._output_files import remove
+from preimage._engine.output_files import remove
 from preimage.cli._errors import FileError
 
 try:

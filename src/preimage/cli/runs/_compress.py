@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from preimage._typing import Array
+from preimage._engine.typing import Array
 from preimage.cli._console import one_line
 from preimage.cli._errors import DataError, UsageError
 from preimage.cli.tables._files import Dataset

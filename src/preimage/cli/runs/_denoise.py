@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 import preimage
-from preimage._progress import stage
-from preimage._typing import Array
+from preimage._engine.progress import stage
+from preimage._engine.typing import Array
 from preimage.cli._console import DataError
 from preimage.cli._options import AUTO
 from preimage.cli.runs._file_model import FileModel, Reading, count_rows, fit_file

@@ -9,8 +9,8 @@ from typing import Any
 from sklearn.pipeline import Pipeline
 
 import preimage
-from preimage._typing import Array
-from preimage._warnings import warn_user
+from preimage._engine.typing import Array
+from preimage._engine.warnings import warn_user
 from preimage.cli._console import DataError
 from preimage.cli.runs._file_model import SAMPLE_ROWS, FileModel, Reading, count_rows, fit_file, survey
 from preimage.cli.runs._partial import PartialOutput, partial_output, said_about, write_rows

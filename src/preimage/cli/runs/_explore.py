@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
-from preimage._typing import Array
+from preimage._engine.typing import Array
 from preimage.cli._console import one_line
 from preimage.cli._errors import DataError, FileError
 from preimage.cli._options import AUTO

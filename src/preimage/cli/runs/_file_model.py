@@ -11,15 +11,15 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
-from preimage._memory import free_memory
-from preimage._progress import stage
-from preimage._typing import Array
+from preimage._engine.memory import free_memory
+from preimage._engine.progress import stage
+from preimage._engine.typing import Array
+from preimage._models.components import LandmarkModel, Wanted, select_landmarks
 from preimage.cli._console import DataError, FileError, one_line
 from preimage.cli._options import AUTO
 from preimage.cli.runs._partial import PartialOutput
 from preimage.cli.runs._preparation import AS_THEY_ARE, ColumnMoments, Preparation, Wishes
 from preimage.cli.tables._sources import Source
-from preimage.components import LandmarkModel, Wanted, select_landmarks
 from preimage.estimators import KernelImputer, KernelPCA
 from preimage.estimators._cross_fit import FoldMoments
 from preimage.estimators._landmark_fit import DEFAULT_LANDMARKS, landmark_inputs, too_large_for_exact

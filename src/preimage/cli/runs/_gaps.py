@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from preimage._typing import Array
+from preimage._engine.typing import Array
 
 # Values are hidden in one part of the rows at a time, in as many parts as columns need, at most in all: one of so many
 # parts. With two, models would have lost much of what the real one knows; with ten times as many, fits would take long.

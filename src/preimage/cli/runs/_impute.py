@@ -12,8 +12,8 @@ import numpy as np
 from sklearn.base import clone
 
 import preimage
-from preimage._progress import stage
-from preimage._typing import Array
+from preimage._engine.progress import stage
+from preimage._engine.typing import Array
 from preimage.cli._console import one_line
 from preimage.cli._errors import DataError, FileError
 from preimage.cli._options import AUTO

@@ -12,7 +12,7 @@ from sklearn.decomposition import PCA
 from sklearn.svm import SVC
 
 import preimage
-from preimage._typing import Array
+from preimage._engine.typing import Array
 from preimage.cli._errors import DataError
 from preimage.cli._options import AUTO
 from preimage.cli.runs._preparation import prepared_for

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from preimage._progress import stage
-from preimage._typing import Array
+from preimage._engine.progress import stage
+from preimage._engine.typing import Array
 from preimage.cli._console import one_line
 from preimage.cli._errors import DataError
 from preimage.cli._options import AUTO

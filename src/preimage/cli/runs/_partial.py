@@ -11,9 +11,9 @@ from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
 
-from preimage._output_files import fill_from, remove, remove_unfinished, replacing
-from preimage._progress import stage
-from preimage._typing import Array
+from preimage._engine.output_files import fill_from, remove, remove_unfinished, replacing
+from preimage._engine.progress import stage
+from preimage._engine.typing import Array
 from preimage.cli._console import NOTHING, DataError, FileError, one_line
 from preimage.cli.runs._claim import beside, open_locked
 from preimage.cli.tables._frames import Frame, write_frame

@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import StandardScaler
 
-from preimage._progress import stage
-from preimage._typing import Array
+from preimage._engine.progress import stage
+from preimage._engine.typing import Array
 from preimage.cli._errors import DataError
 from preimage.cli.tables._files import Dataset
 from preimage.cli.tables._sources import Source, regrouped

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from preimage._memory import free_memory
+from preimage._engine.memory import free_memory
 from preimage.cli._errors import CommandError
 from preimage.cli.runs._file_model import MEMORY_PARTS
 from preimage.cli.tables._formats import format_of

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from preimage._typing import Array
+from preimage._engine.typing import Array
 from preimage.cli._errors import DataError, FileError
 from preimage.cli.tables._archives import check_declared, check_unpacked
 from preimage.cli.tables._formats import format_of

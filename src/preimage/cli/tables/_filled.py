@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from preimage._typing import Array
+from preimage._engine.typing import Array
 from preimage.cli.tables._numbers import TRUTHS, Kind, NumberFormat
 from preimage.cli.tables._optional import need
 from preimage.cli.tables._texts import Numbers

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from preimage._typing import Array
+from preimage._engine.typing import Array
 from preimage.cli._errors import FileError
 from preimage.cli.tables._encodings import compression_of
 from preimage.cli.tables._excel import INSTALL

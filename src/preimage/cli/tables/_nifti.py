@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from preimage._typing import Array
+from preimage._engine.typing import Array
 from preimage.neuro._denoise_image import MaskedScans, mask_scans
 
 SUFFIXES = (".nii", ".nii.gz")

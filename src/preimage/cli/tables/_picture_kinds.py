@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from preimage._typing import Array
+from preimage._engine.typing import Array
 from preimage.cli.tables._optional import need
 
 # Rows of pixels whose distances to all colours of a palette are held at once: 32 MB for the 256 colours of the largest.

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from preimage._memory import free_memory
-from preimage._typing import Array
+from preimage._engine.memory import free_memory
+from preimage._engine.typing import Array
 from preimage.cli._errors import FileError
 from preimage.cli.tables._optional import need
 from preimage.cli.tables._picture_kinds import KINDS, Page, image_of, values_of

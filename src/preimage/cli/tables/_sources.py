@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from preimage._typing import Array
+from preimage._engine.typing import Array
 from preimage.cli._errors import CommandError, DataError, FileError
 from preimage.cli.tables._dialect import Beginning, read_beginning, understand
 from preimage.cli.tables._encodings import compression_of

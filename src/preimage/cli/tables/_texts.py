@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from preimage._typing import Array
+from preimage._engine.typing import Array
 from preimage.cli._errors import DataError, FileError
 from preimage.cli.tables._dialect import Dialect
 from preimage.cli.tables._encodings import decoded, raw_blocks

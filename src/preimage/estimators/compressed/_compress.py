@@ -5,9 +5,9 @@ from typing import Any
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
-from preimage._arguments import names_its_arguments
-from preimage._progress import progress_bar
-from preimage._typing import Rows, Seed, Targets
+from preimage._engine.arguments import names_its_arguments
+from preimage._engine.progress import progress_bar
+from preimage._engine.typing import Rows, Seed, Targets
 from preimage.estimators.compressed._models import (
     Compressed,
     CompressedClassifier,

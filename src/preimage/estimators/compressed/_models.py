@@ -25,11 +25,11 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import in_precision, to_dense
-from preimage._finite import finite_log
-from preimage._progress import ReportsProgress, reports_progress
-from preimage._typing import Array, Rows, Seed, Targets
-from preimage._validation import (
+from preimage._engine.arrays import in_precision, to_dense
+from preimage._engine.finite import finite_log
+from preimage._engine.progress import ReportsProgress, reports_progress
+from preimage._engine.typing import Array, Rows, Seed, Targets
+from preimage._engine.validation import (
     Interval,
     RealNotInt,
     StrOptions,
@@ -42,6 +42,7 @@ from preimage._validation import (
     generator,
     require_on_host,
 )
+from preimage._models.machines import Compression, KernelMachine, compress_machine
 from preimage.estimators._bounded_fit import bounded_iterations
 from preimage.estimators._classifier import AnyDeviceClassifierMixin
 from preimage.estimators._finite_results import FiniteResults
@@ -52,7 +53,6 @@ from preimage.estimators.compressed._trials import trials_of
 from preimage.feature_space import Expansion
 from preimage.interop import Folded, fold, machine_of, to_onnx
 from preimage.kernels import Precomputed, gammas_of
-from preimage.machines import Compression, KernelMachine, compress_machine
 from preimage.persistence import Saved
 from preimage.reduced_sets import REDUCER_NAMES, Reducer, as_reducer
 from preimage.solvers import Preimage, PreimageResult, TargetSolver, as_preimage

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from preimage._arrays import in_precision, itemsize, take_rows, to_numpy
-from preimage._scale import largest_entry, largest_query, refuse_far_queries
-from preimage._typing import Array, Rows
+from preimage._engine.arrays import in_precision, itemsize, take_rows, to_numpy
+from preimage._engine.scale import largest_entry, largest_query, refuse_far_queries
+from preimage._engine.typing import Array, Rows
+from preimage._models.machines import KernelMachine
 from preimage.feature_space import Expansion
 from preimage.kernels import Precomputed
-from preimage.machines import KernelMachine
 
 # How far a machine in single precision may be from the same in double, as a fraction of what its functions vary by.
 # Rounding takes a thousandth where coefficients are large; a tenth would change decisions that users count on.

@@ -9,13 +9,13 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from preimage._arrays import in_precision, is_foreign, is_sparse, take_rows, to_numpy
-from preimage._typing import Array, Targets
-from preimage._warnings import filters_in_use, ignored
+from preimage._engine.arrays import in_precision, is_foreign, is_sparse, take_rows, to_numpy
+from preimage._engine.typing import Array, Targets
+from preimage._engine.warnings import filters_in_use, ignored
+from preimage._models.machines import KernelMachine, Trial
 from preimage.estimators._bounded_fit import bounded_iterations
 from preimage.estimators._training_rows import TrainingRows
 from preimage.interop import Folded, fold
-from preimage.machines import KernelMachine, Trial
 
 # Each fold is left out by one trial. With three, machines of two thirds of the rows would stand for the original; ten
 # take twice the time.

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from preimage._arrays import is_foreign, to_dense, to_numpy
-from preimage._output_files import replacing
-from preimage._typing import Array
+from preimage._engine.arrays import is_foreign, to_dense, to_numpy
+from preimage._engine.output_files import replacing
+from preimage._engine.typing import Array
+from preimage._models.machines import Coordinates, KernelMachine, Regression
 from preimage.feature_space import Expansion
 from preimage.interop._folding import fold
 from preimage.interop.onnx._graph import IR_VERSION, OPSET, OnnxGraph, element_type, onnx
@@ -16,7 +17,6 @@ from preimage.interop.onnx._outputs import Described, output_tensors
 from preimage.interop.onnx._verify import GraphMismatchError, check_graph, sample_rows
 from preimage.interop.tracing import kernel_values, step_values
 from preimage.kernels import Kernel
-from preimage.machines import Coordinates, KernelMachine, Regression
 from preimage.persistence import on_host
 
 # What outputs of a graph may differ from the model's; where they exceed 100, by this fraction of a hundredth of them.

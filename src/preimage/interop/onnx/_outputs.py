@@ -7,10 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import DTypeLike
 
-from preimage.calibration._threshold import EQUAL_UNITS
-from preimage.interop.onnx._graph import OnnxGraph, element_type, onnx
-from preimage.interop.tracing import Tensor
-from preimage.machines.outputs import (
+from preimage._models.machines.outputs import (
     Binary,
     Calibrated,
     Coordinates,
@@ -22,7 +19,10 @@ from preimage.machines.outputs import (
     Output,
     Regression,
 )
-from preimage.machines.outputs._classes import MARGIN, MOST_SWEEPS, NOT_CONSTANT, STOPPING_GAP
+from preimage._models.machines.outputs._classes import MARGIN, MOST_SWEEPS, NOT_CONSTANT, STOPPING_GAP
+from preimage.calibration._threshold import EQUAL_UNITS
+from preimage.interop.onnx._graph import OnnxGraph, element_type, onnx
+from preimage.interop.tracing import Tensor
 
 # A tensor, its NumPy type, and its number of columns; None is a vector.
 Described: TypeAlias = tuple[Tensor, Any, int | None]

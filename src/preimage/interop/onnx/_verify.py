@@ -7,11 +7,11 @@ from warnings import catch_warnings
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from preimage._arrays import to_dense, to_numpy
-from preimage._typing import Array, Rows
-from preimage._warnings import filters_in_use
-from preimage.machines import KernelMachine
-from preimage.machines.outputs import Output
+from preimage._engine.arrays import to_dense, to_numpy
+from preimage._engine.typing import Array, Rows
+from preimage._engine.warnings import filters_in_use
+from preimage._models.machines import KernelMachine
+from preimage._models.machines.outputs import Output
 
 # Rows on which a graph and its model are compared: a wrong graph is wrong on most rows.
 N_ROWS = 32

@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from preimage._arrays import integer_power, to_dense, to_numpy
+from preimage._engine.arrays import integer_power, to_dense, to_numpy
 from preimage.exceptions import UnsupportedKernelError
 from preimage.interop.tracing._graph import Graph, Tensor
 from preimage.interop.tracing._traced import Traced

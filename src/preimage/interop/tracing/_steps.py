@@ -19,7 +19,7 @@ from sklearn.preprocessing import (
     PowerTransformer,
 )
 
-from preimage._arrays import is_sparse, to_dense, to_numpy
+from preimage._engine.arrays import is_sparse, to_dense, to_numpy
 from preimage.interop._affine import AffineMap, affine_map_of
 from preimage.interop._private import column_numbers, scaler_of
 from preimage.interop._sklearn import machine_of

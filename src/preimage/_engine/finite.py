@@ -1,0 +1,215 @@
+"""Results that are not finite numbers: how they are noticed, and what is said about them."""
+
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from dataclasses import fields, is_dataclass
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+import array_api_compat
+import numpy as np
+from scipy.sparse.linalg import ArpackError, ArpackNoConvergence
+
+from preimage._engine.arguments import blaming_arguments
+from preimage._engine.arrays import array_namespace, is_chunked, is_foreign, is_sparse, itemsize, to_numpy, unshared
+from preimage._engine.guards import Guard, Setting, Unwarned
+from preimage._engine.typing import Array, Rows
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+# Entries up to which finite values are looked for one by one: below it the call costs more than the work. A sum over
+# more entries is faster, and is not finite if one of them is not; where it overflows by itself, the slow check decides.
+FEW_ENTRIES = 10_000
+
+# The logarithm of a probability of zero: that of the smallest number, so that sums of logarithms are numbers.
+LOG_OF_NOTHING = float(np.log(np.finfo(np.float64).tiny))
+
+REMEDY = "Scale the inputs (StandardScaler), choose a bounded kernel such as the Gaussian, a lower degree or gamma"
+
+# What is said of calculations that no public method or function has begun.
+NOBODY = "This calculation"
+# The public method that a user called and that works at present, as "KernelPCA.transform", for messages.
+_method: ContextVar[str] = ContextVar("method", default=NOBODY)
+
+
+def current_method() -> str:
+    """Estimator and public method that a user called and that work at present, as "KernelPCA.transform"."""
+    return _method.get()
+
+
+class working_method(Guard):
+    """Say that a public method works inside the `with` statement; NumPy does not warn there of what becomes an error.
+
+    A method that another public method calls, as searches call their models, works in the name of the first. Threads
+    that work for this one inherit both. A decomposition that LAPACK or ARPACK gives up, which algorithms expect where
+    there is another way, is an error of the data here. Also a decorator.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.settings = Setting(_method, name if _method.get() == NOBODY else _method.get()), Unwarned()
+
+    def enter(self) -> None:
+        for setting in self.settings:
+            setting.enter()
+
+    def leave(self) -> None:
+        for setting in self.settings:
+            setting.leave()
+
+    def explain(self, error: BaseException | None) -> None:
+        if isinstance(error, ArpackNoConvergence):  # which says what to do
+            return
+        if isinstance(error, (np.linalg.LinAlgError, ArpackError)):
+            raise ValueError(
+                f"{self.name} cannot decompose a matrix that the data lead to ({str(error).rstrip('.')}): its numbers "
+                f"overflow, or differ by rounding errors only. {REMEDY}."
+            ) from error
+        if isinstance(error, ArithmeticError):  # of numbers that are no arrays: overflow, division by zero
+            raise ValueError(f"{self.name} leaves the range of floating numbers ({error}). {REMEDY}.") from error
+
+    def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
+        @wraps(function)
+        def working(*arguments: P.args, **options: P.kwargs) -> R:
+            with working_method(self.name):
+                return function(*arguments, **options)
+
+        return working
+
+
+def gives_finite_numbers(*may_be_infinite: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Make a public function answer with finite numbers, or with an error that says what to do; never with warnings.
+
+    Its result shares no memory with its arguments. `may_be_infinite` names the attributes of its result that are
+    documented to be infinite or NaN. Called by another public function or method, which looks at its own result, the
+    function is left alone.
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        @wraps(function)
+        def answering(*arguments: P.args, **options: P.kwargs) -> R:
+            if _method.get() != NOBODY:
+                return function(*arguments, **options)
+            with working_method(function.__qualname__), blaming_arguments(function, arguments, options):
+                result = unshared(function(*arguments, **options), [*arguments, *options.values()])
+            if not all(is_finite(np.asarray(values)) for values in _numbers_in(result, may_be_infinite)):
+                raise ValueError(
+                    f"{function.__qualname__} gives numbers that are not finite: inputs, or values of the kernel, "
+                    f"leave the range of floating numbers. {REMEDY}."
+                )
+            return result
+
+        return answering
+
+    return decorate
+
+
+def _numbers_in(result: Any, may_be_infinite: tuple[str, ...]) -> Iterator[Array]:
+    """Floating numbers of a result: of an array, a number, a collection of them, or a value with such fields."""
+    is_array = is_sparse(result) or array_api_compat.is_array_api_obj(result)
+    if isinstance(result, float) or (is_array and _is_floating(result)):
+        yield to_numpy(result) if is_sparse(result) or is_foreign(result) else result
+    elif isinstance(result, (tuple, list)):
+        for part in result:
+            yield from _numbers_in(part, may_be_infinite)
+    elif isinstance(result, dict):
+        yield from _numbers_in(list(result.values()), may_be_infinite)
+    elif is_dataclass(result) and not isinstance(result, type):
+        for field in fields(result):
+            if field.name not in may_be_infinite:
+                yield from _numbers_in(getattr(result, field.name), may_be_infinite)
+
+
+def is_finite(values: Array) -> bool:
+    """Whether an array of floating numbers, dense or sparse, of any library, has neither NaN nor infinity."""
+    if type(values) is not np.ndarray:
+        values = values.data if is_sparse(values) else values
+        xp = array_namespace(values)
+        return bool(xp.all(xp.isfinite(values)))
+    if values.size >= FEW_ENTRIES:
+        with np.errstate(over="ignore", invalid="ignore"):
+            if np.isfinite(values.sum()):
+                return True
+    return bool(np.isfinite(values).all())
+
+
+def finite_result(values: Array, rows: Rows = None, training: Array = None, who: str | None = None) -> Array:
+    """`values`, which come from `rows`; refused if they are not finite, with the first row and how large it is.
+
+    Parameters
+    ----------
+    values : array of shape (q, ...)
+        Of any library. What is not floating, or lazy, comes back unseen.
+    rows : array of shape (q, d), optional
+        The inputs that the values belong to.
+    training : array of shape (n, d), optional
+        Inputs that the model was fitted to.
+    who : str, optional
+        Estimator and method; by default those that work at present.
+    """
+    if not _is_floating(values) or is_finite(values):
+        return values
+    bad = ~np.isfinite(to_numpy(values))
+    row = int(np.argmax(bad.reshape(bad.shape[0], -1).any(axis=1))) if bad.ndim else 0
+    raise ValueError(
+        f"{who or current_method()} gives numbers that are not finite, first for row {row}"
+        f"{_size_of_row(rows, row, bad.shape, training)}. {_remedy(values)}"
+    )
+
+
+def finite_log(probabilities: Array) -> Array:
+    """Logarithms of probabilities of any library in NumPy, at least `LOG_OF_NOTHING`."""
+    with np.errstate(divide="ignore"):
+        return np.maximum(np.log(to_numpy(probabilities)), LOG_OF_NOTHING)
+
+
+def refuse_overflowing_fit(name: str, values: Array, X: Rows = None) -> None:
+    """Refuse a fit of which the attribute `name` is not finite; X is what was fitted."""
+    if not _is_floating(values) or is_finite(values):
+        return
+    size = _largest(X)
+    inputs = "" if size is None else f" Entries of X reach {size:.3g} in absolute value."
+    raise ValueError(
+        f"{current_method()} has no finite solution for these data: `{name}` overflows or is undefined.{inputs} "
+        f"{_remedy(values)}"
+    )
+
+
+def _is_floating(values: Any) -> bool:
+    if isinstance(values, np.ndarray):
+        return values.dtype.kind == "f"
+    if is_chunked(values) or not hasattr(values, "dtype"):
+        return False
+    return "float" in str(values.dtype)
+
+
+def _size_of_row(rows: Rows, row: int, shape: tuple[int, ...], training: Array) -> str:
+    """How large a row is, and the training data: part of a sentence, empty where nothing is known."""
+    values, known = _numbers(rows), _largest(training)
+    if values is None or not shape or values.ndim != 2 or values.shape[0] != shape[0]:
+        return ""
+    size = np.nanmax(np.abs(values[row]), initial=0.0)  # missing entries have none
+    found = f", whose entries reach {size:.3g} in absolute value"
+    return found if known is None else f"{found} (those of the training data {known:.3g})"
+
+
+def _largest(X: Any) -> float | None:
+    """The largest absolute value, where X has numbers that can be looked at."""
+    values = _numbers(X)
+    return None if values is None else float(np.nanmax(np.abs(values), initial=0.0))
+
+
+def _numbers(X: Any) -> np.ndarray | None:
+    """X as an array of numbers, for a message; None where it has none, or none in memory."""
+    if X is None or is_chunked(X) or hasattr(X, "__next__"):
+        return None
+    try:
+        return np.asarray(to_numpy(X) if is_sparse(X) or is_foreign(X) else X, dtype=float)
+    except (TypeError, ValueError):  # text, or rows that only the estimator understands
+        return None
+
+
+def _remedy(values: Array) -> str:
+    precise = ", or pass float64, whose range is larger" if itemsize(values.dtype) == 4 else ""
+    return f"Kernel values overflow where inputs are too large. {REMEDY}{precise}."

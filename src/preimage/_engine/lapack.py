@@ -1,0 +1,228 @@
+"""Dense factorisations and products on the host that leave the interpreter to other threads while they run.
+
+SciPy's own functions hold the interpreter lock for as long as LAPACK works, so that threads of ours would wait for each
+other. The same routines are called here through the pointers that SciPy publishes for compiled code; where these do
+not have the form that is expected, SciPy's functions do the work.
+"""
+
+import ctypes
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+from scipy.linalg import cython_blas, cython_lapack
+
+from preimage._engine.typing import Array
+
+NOT_POSITIVE = "The matrix is not positive definite: its leading minor of order {} is not."
+# Numbers that the driver for some eigenvectors needs as work space, by rows and type; each entry is a hundred bytes.
+_work_sizes: dict[tuple[int, Any], tuple[int, int]] = {}
+LETTERS = {np.dtype(np.float64): "d", np.dtype(np.float32): "s"}
+
+
+def cholesky_factor(A: Array, *, overwrite: bool = False) -> Array:
+    """U in the upper triangle with A = UᵀU, for a symmetric positive definite A; what is below is of no meaning.
+
+    Parameters
+    ----------
+    A : NumPy array of shape (n, n)
+    overwrite : bool, default=False
+        Whether the memory of A may be used for the result.
+
+    Raises
+    ------
+    LinAlgError
+        Where A is not positive definite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage._engine.lapack import cholesky_factor, cholesky_solve
+    >>> U = cholesky_factor(np.array([[4.0, 2.0], [2.0, 5.0]]))
+    >>> np.triu(U), cholesky_solve(U, np.array([[2.0], [5.0]])).ravel()
+    (array([[2., 1.],
+           [0., 2.]]), array([0., 1.]))
+    """
+    _check_shapes(A)
+    potrf, overwrite = _routine("potrf", A.dtype), overwrite and A.flags.writeable
+    if potrf is None:
+        return linalg.cho_factor(A.T, lower=True, overwrite_a=overwrite, check_finite=False)[0].T
+    U = A if overwrite and A.flags.c_contiguous else np.array(A, order="C")
+    # LAPACK stores by columns: what it calls the lower triangle is the upper one here.
+    info = potrf(b"L", len(U), U, max(1, len(U)))
+    if info:
+        raise np.linalg.LinAlgError(NOT_POSITIVE.format(info))
+    return U
+
+
+def cholesky_solve(U: Array, B: Array) -> Array:
+    """A⁻¹ B for the factor U of `cholesky_factor` and B of shape (n, k)."""
+    potrs = _routine("potrs", U.dtype)
+    if potrs is None:
+        return linalg.cho_solve((U.T, True), B, check_finite=False)
+    U, X = np.ascontiguousarray(U), np.array(B, dtype=U.dtype, order="F")
+    _check_shapes(U, X)
+    potrs(b"L", len(U), X.shape[1], U, max(1, len(U)), X, max(1, len(U)))
+    return X
+
+
+def positive_solve(A: Array, B: Array) -> Array:
+    """A⁻¹ B for a symmetric positive definite A, whose memory is used, and B of shape (n, k): factor and solve at once.
+
+    Raises
+    ------
+    LinAlgError
+        Where A is not positive definite.
+    """
+    posv = _routine("posv", A.dtype)
+    if posv is None or not A.flags.c_contiguous:
+        return cholesky_solve(cholesky_factor(A, overwrite=True), B)
+    X, size = np.array(B, dtype=A.dtype, order="F"), max(1, len(A))
+    _check_shapes(A, X)
+    if info := posv(b"L", len(A), X.shape[1], A, size, X, size):
+        raise np.linalg.LinAlgError(NOT_POSITIVE.format(info))
+    return X
+
+
+def triangular_solve(L: Array, B: Array, *, transposed: bool = False) -> Array:
+    """L⁻¹ B, or L⁻ᵀ B, for a lower triangular L of shape (n, n) and B of shape (n, k)."""
+    trtrs = _routine("trtrs", L.dtype)
+    if trtrs is None:
+        return linalg.solve_triangular(L, B, lower=True, trans=int(transposed), check_finite=False)
+    L, X = np.ascontiguousarray(L), np.array(B, dtype=L.dtype, order="F")
+    _check_shapes(L, X)
+    # By columns L is Lᵀ, an upper triangle.
+    size = max(1, len(L))
+    if trtrs(b"U", b"N" if transposed else b"T", b"N", len(L), X.shape[1], L, size, X, size):
+        raise np.linalg.LinAlgError("A triangular matrix with a zero on its diagonal has no inverse.")
+    return X
+
+
+def largest_eigenpairs(A: Array, k: int) -> tuple[Array, Array]:
+    """The k largest eigenvalues of a symmetric A of shape (n, n), ascending, and eigenvectors of shape (n, k).
+
+    Fewer where eigenvalues coincide and LAPACK's driver for some of them misses one.
+    """
+    return eigenpairs_between(A, len(A) - k, len(A) - 1)
+
+
+def eigenpairs_between(A: Array, first: int, last: int) -> tuple[Array, Array]:
+    """The eigenpairs number `first` … `last` in ascending order, counted from zero; see `largest_eigenpairs`."""
+    _check_shapes(A)
+    syevr, n, k = _routine("syevr", A.dtype), len(A), last - first + 1
+    if syevr is None or not 0 < k <= n:
+        return linalg.eigh(A, subset_by_index=[first, last], check_finite=False)
+    matrix, unused, found = np.array(A, order="C"), np.zeros(1, A.dtype), np.zeros(1, np.intc)
+    values, vectors, support = np.empty(n, A.dtype), np.empty((k, n), A.dtype), np.empty(2 * k, np.intc)
+
+    def run(work: Array, iwork: Array, n_work: int, n_iwork: int) -> int:
+        choice = (b"V", b"I", b"L", n, matrix, n, unused, unused, first + 1, last + 1, unused)
+        return syevr(*choice, found, values, vectors, n, support, work, n_work, iwork, n_iwork)
+
+    sizes = _work_sizes.get((n, A.dtype))
+    if sizes is None:  # with sizes of −1 the driver says how much memory it wants for so many rows
+        work, iwork = np.empty(1, A.dtype), np.empty(1, np.intc)
+        run(work, iwork, -1, -1)
+        sizes = _work_sizes[n, A.dtype] = int(work[0]), int(iwork[0])
+    work, iwork = np.empty(sizes[0], A.dtype), np.empty(sizes[1], np.intc)
+    if run(work, iwork, work.size, iwork.size):
+        raise np.linalg.LinAlgError("LAPACK found no eigenvectors; does the matrix have NaN or infinity in it?")
+    return values[: found[0]], vectors[: found[0]].T
+
+
+def symmetric_multiplier(A: Array) -> Callable[[Array, Array], None] | None:
+    """A function that writes the product of a symmetric A in C order with its first argument into its second.
+
+    It reads one triangle of A. The arguments are vectors in one piece, of the type of A. None where it cannot be made.
+    """
+    symv = _symv(A.dtype)
+    if symv is None or not A.flags.c_contiguous:
+        return None
+    _check_shapes(A)
+    n, one, zero, step = ctypes.c_int(len(A)), np.ones(1, A.dtype), np.zeros(1, A.dtype), ctypes.c_int(1)
+    before = b"L", ctypes.addressof(n), one.ctypes.data, A.ctypes.data, ctypes.addressof(n)
+    between = ctypes.addressof(step), zero.ctypes.data
+
+    def multiply(vector: Array, out: Array, held: Any = (A, n, one, zero, step)) -> None:
+        symv(*before, vector.ctypes.data, *between, out.ctypes.data, between[0])
+
+    return multiply
+
+
+@cache
+def _symv(dtype: Any) -> Callable[..., None] | None:
+    """BLAS' product of a symmetric matrix and a vector, which takes addresses; None where it is unknown."""
+    letter = LETTERS.get(np.dtype(dtype))
+    published = None if letter is None else _published(cython_blas, letter + "symv")
+    if published is None:
+        return None
+    address, signature = published
+    kinds = [_kind(each) for each in signature.removeprefix("void (").removesuffix(")").split(", ")]
+    number = "array"
+    if kinds != ["char", "int", number, number, "int", number, "int", number, number, "int"]:
+        return None
+    return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(kinds))(address)
+
+
+@cache
+def _routine(name: str, dtype: Any) -> Callable[..., int] | None:
+    """A LAPACK routine that takes bytes, integers and arrays, and returns its `info`; None where it is unknown."""
+    letter = LETTERS.get(np.dtype(dtype))
+    if letter is None:
+        return None
+    published = _published(cython_lapack, letter + name)
+    return None if published is None else _called_by_value(*published)
+
+
+def _published(module: Any, name: str) -> tuple[int, str] | None:
+    """Address and signature of a routine that a module of SciPy publishes; None where it does not."""
+    try:
+        capsule = module.__pyx_capi__[name]
+        of_capsule = lambda function, result, *types: ctypes.CFUNCTYPE(result, ctypes.py_object, *types)(
+            (function, ctypes.pythonapi)
+        )
+        signature = of_capsule("PyCapsule_GetName", ctypes.c_char_p)(capsule)
+        address = of_capsule("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.c_char_p)(capsule, signature)
+    except (AttributeError, KeyError):
+        return None
+    return address, signature.decode()
+
+
+def _called_by_value(address: int, signature: str) -> Callable[..., int] | None:
+    """The routine at an address, with numbers in place of pointers to numbers and without the last argument."""
+    kinds = [_kind(each) for each in signature.removeprefix("void (").removesuffix(")").split(", ")]
+    if not signature.startswith("void (") or None in kinds or kinds[-1] != "int":
+        return None
+    function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(kinds))(address)
+
+    def call(*arguments: Any) -> int:
+        info = ctypes.c_int(0)
+        # Named, so that they live until the routine returns.
+        held = [ctypes.c_int(each) if isinstance(each, int) else each for each in arguments]
+        function(*map(_address_of, held), ctypes.addressof(info))
+        return info.value
+
+    return call
+
+
+def _kind(argument: str) -> str | None:
+    """What an argument of a signature such as "char *, int *, __pyx_t_…_cython_lapack_d *" points to."""
+    pointed = argument.removesuffix(" *")
+    if pointed in ("char", "int"):
+        return pointed
+    return "array" if pointed.endswith(("_lapack_d", "_lapack_s", "_blas_d", "_blas_s")) else None
+
+
+def _check_shapes(A: Array, B: Array | None = None) -> None:
+    """Raise unless A is square and B has as many rows: LAPACK gets addresses, and would read outside of the arrays."""
+    if A.ndim != 2 or A.shape[0] != A.shape[1] or (B is not None and (B.ndim != 2 or len(B) != len(A))):
+        other = "" if B is None else f" and {B.shape}"
+        raise ValueError(f"A square matrix and columns of its length are needed; got the shapes {A.shape}{other}.")
+
+
+def _address_of(argument: Any) -> Any:
+    if isinstance(argument, np.ndarray):
+        return argument.ctypes.data
+    return argument if isinstance(argument, bytes) else ctypes.addressof(argument)

@@ -1,0 +1,74 @@
+"""What has left the library: public names, parameters and values of parameters, and what to use in their place.
+
+An entry stays for one release. A module whose names have left has ``__getattr__ = removed_names(__name__)``, and a
+class whose parameters have left decorates ``__init__`` with `ignores_removed`. `check_parameters` refuses values.
+"""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from preimage._engine.warnings import warn_user
+
+SINCE = "0.3.0"
+
+# "module.name" of the package, "Owner.parameter", or "Owner.parameter=value"; and a sentence for users.
+REMOVED = {
+    "geometry.christoffel_symbols": "geometry.geodesic follows the paths that they describe.",
+    "geometry.ricci_tensor": "geometry.plane_curvatures and scalar_curvature describe the curvature.",
+    "geometry.riemann_tensor": "geometry.plane_curvatures and scalar_curvature describe the curvature.",
+    "geometry.sectional_curvatures": "geometry.plane_curvatures are those of planes along x and across it.",
+    "cli.doctor": "Type: python -c 'import preimage; preimage.show_versions()'.",
+    "landmarks.lowrank_plus_diagonal": "Woodbury's formula takes the factor of `select(..., with_factor=True)`.",
+    "landmarks.preconditioner": "Woodbury's formula takes the factor of `select(..., with_factor=True)`.",
+    "neuro.mask_scans": "nilearn.maskers.NiftiMasker(mask).fit_transform(image) gives the table.",
+    "neuro.molgedey_schuster": "sklearn.decomposition.FastICA and preimage.KernelProjectionPursuit separate sources.",
+    "neuro.noise_of_scans": "neuro.make_scans takes noise of any kind; nilearn.signal.clean removes slow signals.",
+    "WidthSearch.criterion=primal_dual_ball": "criterion='enclosing_ball' is exact and faster.",
+    "WidthSearch.criterion=randomized_ball": "criterion='enclosing_ball' is exact; n_samples takes fewer points.",
+    "WidthSearch.n_steps": "It belonged to criterion='randomized_ball'.",
+    "Select.rule=eigenvectors": "rule='removal' is exact, faster, and never worse in a step.",
+    "leave_one_out.method=refit": "method='exact' gives the same scores to rounding errors.",
+    "linear_leave_one_out.method=refit": "method='exact' gives the same scores to rounding errors.",
+    "DistanceConstraint.form": "The form is 'inner_products'; the published one is for targets of length one.",
+    "WeightedMean.form": "The form is 'inner_products'; the published one is for targets of length one.",
+    "RandomlyPivotedCholesky.method": "Rows are drawn as method='accelerated' did; block_size=1 draws one at a time.",
+}
+
+
+def sentence(entry: str) -> str | None:
+    """What is said of an entry of the table; None for what has not left."""
+    return None if entry not in REMOVED else f"preimage has no {entry} from version {SINCE} on. {REMOVED[entry]}"
+
+
+def removed_names(module: str) -> Callable[[str], Any]:
+    """`__getattr__` of a module: a warning with the sentence of a name that has left, then Python's own error."""
+
+    def __getattr__(name: str) -> Any:
+        said = sentence(f"{module.removeprefix('preimage.')}.{name}")
+        if said is not None:
+            warn_user(said, FutureWarning)
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+
+    return __getattr__
+
+
+def ignores_removed(init: Callable[..., None]) -> Callable[..., None]:
+    """Let `__init__` warn of keywords that have left, and go on without them."""
+
+    @wraps(init)
+    def __init__(self: Any, *arguments: Any, **keywords: Any) -> None:
+        for name in list(keywords):
+            if (said := sentence(f"{type(self).__name__}.{name}")) is not None:
+                del keywords[name]
+                warn_user(said, FutureWarning)
+        init(self, *arguments, **keywords)
+
+    __init__.deprecated_original = init  # type: ignore[attr-defined]  # scikit-learn reads parameters from it
+    return __init__
+
+
+def refuse_removed(owner: str, parameter: str, value: Any) -> None:
+    """Raise the sentence of a value that has left."""
+    if isinstance(value, str) and (said := sentence(f"{owner}.{parameter}={value}")) is not None:
+        raise ValueError(said)

@@ -1,0 +1,1 @@
+"""Models without scikit-learn's interface; estimators are shells around them."""

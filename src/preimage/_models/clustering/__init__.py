@@ -1,0 +1,12 @@
+"""Clusters in feature space: kernel k-means on a Gram matrix, and on coordinates in a subspace."""
+
+from preimage._models.clustering._clusters import (
+    Clusters,
+    distances_to_centers,
+    nearest_centers,
+    pairwise_boundaries,
+    rows_in_double,
+)
+from preimage._models.clustering._coordinate_kmeans import CoordinatePass, coordinate_kmeans
+from preimage._models.clustering._gram_kmeans import gram_kmeans, runs_at_once
+from preimage._models.clustering._restarts import Search

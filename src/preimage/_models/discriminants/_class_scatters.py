@@ -1,0 +1,160 @@
+"""What discriminants on given points need to know of data: scatters of classes, and the effect of transformations."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from preimage._engine.arrays import as_points, concat_rows, in_double, is_lazy, take_rows
+from preimage._engine.linalg import rank_tolerance
+from preimage._engine.rows import sum_rows
+from preimage._engine.typing import Array
+from preimage._engine.validation import check_finite_block
+from preimage._models.discriminants._fit import FisherOptions
+from preimage._models.discriminants._kernel_values import (
+    BLOCK,
+    LabelledData,
+    coefficients_on,
+    double,
+    gram_matrix,
+    values_at,
+)
+from preimage._models.discriminants._scatter_fisher import PointCoordinates, ScatterFisher
+from preimage.exceptions import UnsupportedKernelError
+from preimage.feature_space import ClassMoments
+from preimage.feature_space._moments import extension
+from preimage.invariances import TangentCovariance
+from preimage.kernels import Kernel
+
+
+@dataclass(frozen=True)
+class ClassScatters:
+    """What discriminants on given points need to know of labelled data; batches are added.
+
+    Attributes
+    ----------
+    points : array of shape (m, d)
+    coordinates : PointCoordinates
+    moments : ClassMoments of the coordinates
+    tangent : array of shape (r, r) or None
+        λℓT in the coordinates, a sum over data like the scatters.
+    """
+
+    points: Array
+    coordinates: PointCoordinates
+    moments: ClassMoments
+    tangent: Array | None
+
+    @classmethod
+    def of(cls, data: LabelledData, points: Array, options: FisherOptions) -> "ClassScatters":
+        # Points that are the data count like these in the penalty.
+        weights = data.weights if points is data.X else None
+        coordinates = PointCoordinates(gram_matrix(data.kernel, points), options.regularizer, weights)
+        return cls._in(coordinates, data, points, options)
+
+    def batch(self, data: LabelledData, options: FisherOptions) -> "ClassScatters":
+        """Those of a further batch of data alone, on the same points."""
+        return self._in(self.coordinates, data, self.points, options)
+
+    def __add__(self, other: "ClassScatters") -> "ClassScatters":
+        tangent = None if self.tangent is None else self.tangent + other.tangent
+        return replace(self, moments=self.moments + other.moments, tangent=tangent)
+
+    def extended(self, kernel: Kernel, more: Array, options: FisherOptions) -> "ClassScatters":
+        """On more points, as if images of the data so far were in the span of the present ones.
+
+        What the new points add to the span is counted for later data only.
+        """
+        points = concat_rows(self.points, more)
+        coordinates = PointCoordinates(gram_matrix(kernel, points), options.regularizer)
+        # k_Z′ = Aᵀ k_Z = Aᵀ C g, of which the new coordinates are B′ᵀ times.
+        turn = self.coordinates.lift.T @ double(extension(kernel, in_double(self.points), in_double(more)))
+        turn = turn @ coordinates.basis
+        tangent = None if self.tangent is None else turn.T @ self.tangent @ turn
+        return ClassScatters(points, coordinates, self.moments.projected(turn), tangent)
+
+    @property
+    def inside(self) -> float:
+        """Sum over data of the squared lengths of the projections of their images on the span of the points."""
+        moments = self.moments
+        if self.coordinates.values is not None:  # coordinates in an orthonormal frame
+            about_means = float(np.einsum("cii->", moments.scatters))
+            return about_means + float(moments.counts @ np.sum(moments.means**2, axis=1))
+        # Kernel values k have the projections kᵀ W⁻¹ k. A diagonal of the size of rounding errors keeps W regular; it
+        # takes nothing but what rounding has put there.
+        gram = self.coordinates.gram
+        rounding = rank_tolerance(len(gram), gram.dtype) * float(np.max(np.abs(np.diagonal(gram))))
+        second = moments.within + (moments.counts * moments.means.T) @ moments.means
+        return float(np.trace(np.linalg.solve(gram + rounding * np.eye(len(gram)), second)))
+
+    @classmethod
+    def _in(
+        cls, coordinates: PointCoordinates, data: LabelledData, points: Array, options: FisherOptions
+    ) -> "ClassScatters":
+        moments = ClassMoments.of_kernel_values(
+            data.kernel, points, data.X, data.codes, data.n_classes, data.weights, factor=coordinates.factor
+        )
+        if not np.all(np.isfinite(moments.means)):
+            raise ValueError(
+                "Means of kernel values are not finite: values of X are so large that the kernel overflows (scale the "
+                "data), or, in lazy data, NaN or infinite (impute or drop such rows)."
+            )
+        return cls(points, coordinates, moments, tangent_moment(data, points, options, coordinates))
+
+    def problem(self, data: LabelledData, options: FisherOptions) -> ScatterFisher:
+        """The problem of discriminants on the points; `data` are those at which thresholds see their values."""
+        return ScatterFisher(
+            self.moments,
+            self.coordinates,
+            is_relative=options.is_relative,
+            tangent=self.tangent,
+            values_of=lambda A: values_at(coefficients_on(data.kernel, self.points, A), data.X),
+        )
+
+
+def tangent_moment(
+    data: LabelledData, points: Array, options: FisherOptions, coordinates: PointCoordinates | None = None
+) -> Array | None:
+    """λℓT: the effect of transformations, as a sum over data like the scatters; None without invariances.
+
+    In the coordinates of the points, or of kernel values with them where no coordinates are given.
+    """
+    invariances = options.invariances
+    if invariances is None:
+        return None
+    if data.kernel.points_are_row_numbers:
+        raise UnsupportedKernelError(
+            "`invariances` need kernel values of transformed rows, which a precomputed kernel does not have. Give the "
+            "kernel itself and the inputs."
+        )
+    basis = np.eye(points.shape[0]) if coordinates is None else coordinates.basis
+    if isinstance(invariances, TangentCovariance):
+        moment = double(invariances.moment_of(coefficients_on(data.kernel, points, basis), data.X, data.weights))
+    else:
+        moment = _moment_of_factors(data, points, invariances, None if coordinates is None else basis)
+    return options.invariance_weight * data.count * moment
+
+
+def _moment_of_factors(data: LabelledData, points: Array, invariances: Any, basis: Array | None) -> Array:
+    """T in a basis, of a user's object that gives a factor T = GGᵀ of the rows it is shown, without weights.
+
+    These are the rows of positive weight. Rows that are not in memory are shown block by block, and T is the mean over
+    blocks, weighted like their numbers of rows.
+    """
+    kernel, n = data.kernel, points.shape[0] if basis is None else basis.shape[1]
+
+    def of_block(rows: Array, weights: Array | None) -> Array:
+        used = np.arange(rows.shape[0]) if weights is None else np.flatnonzero(weights)
+        if not used.size:
+            return np.zeros((n, n))
+        rows = rows if used.size == rows.shape[0] else take_rows(rows, used)
+        factor = double(invariances.tangent_factor(kernel, points, rows))
+        factor = factor if basis is None else basis.T @ factor
+        return used.size * (factor @ factor.T)
+
+    if not is_lazy(data.X):
+        total = of_block(data.X, data.weights)
+    else:
+        finite = lambda rows, weights: of_block(check_finite_block("`invariances`", as_points(rows)), weights)
+        total = sum_rows(finite, data.X, data.weights, rows=BLOCK)
+    return total / (data.codes.size if data.weights is None else np.count_nonzero(data.weights))
