@@ -1,7 +1,7 @@
 """Kernel methods with pre-images: into feature space and back to inputs, with scikit-learn's interface."""
 
 from preimage._engine.progress import report_progress
-from preimage._show_versions import show_versions
+from preimage._engine.show_versions import show_versions
 from preimage.estimators import (
     CompressedClassifier,
     CompressedDetector,

@@ -151,7 +151,7 @@ UNDONE = (
         "        from dataclasses import replace\n"
         "        shift = shift_keeping_decisions(before, after)\n"
         "        return shift, self if self.probA is None else replace(self, probB=self.probB + self.probA * shift)",
-        ("tests/machines", "tests/laws/test_exported.py", "tests/estimators/compressed"),
+        ("tests/_models/machines", "tests/laws/test_exported.py", "tests/estimators/compressed"),
     ),
     Undone(
         "exported probabilities have the temperature of the model",
@@ -176,10 +176,10 @@ UNDONE = (
     ),
     Undone(
         "cached data are compared with their checksum",
-        "datasets/_files.py",
+        "../../benchmarks/data/_files.py",
         "                _check_kept(data_set, path, arrays)",
         "                pass",
-        ("tests/datasets/test_loaders.py",),
+        ("tests/benchmark_data/test_loaders.py",),
     ),
     Undone(
         "long lines are refused before memory is taken",

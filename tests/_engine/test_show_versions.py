@@ -3,7 +3,7 @@
 import pytest
 
 import preimage
-from preimage import _show_versions
+from preimage._engine import show_versions as _show_versions
 
 
 def test_facts_are_lines(capsys):
