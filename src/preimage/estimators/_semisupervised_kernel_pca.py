@@ -34,7 +34,7 @@ from preimage.solvers import Auto, Gradient, Preimage, as_preimage
 
 # Points up to which landmarks="auto" decomposes the Gram matrix of all rows: 0.2 s for each component at this size, and
 # a thousand times as long at ten times as many points. Beyond, so many landmarks: coordinates tell classes apart as
-# well, on nine sets of 1,800 to 3,000 rows, and ten times as many would take longer than all rows do.
+# well, on eight sets of 1,800 to 3,000 rows, and ten times as many would take longer than all rows do.
 MOST_DENSE, FEW = 1000, 300
 # Matrices of all pairs of points that decompositions hold at once.
 DENSE_MATRICES = 6
