@@ -5,7 +5,6 @@ from copy import copy
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from preimage._engine.arrays import (
     array_namespace,
@@ -24,6 +23,7 @@ from preimage._engine.typing import Array, Rows
 from preimage._engine.warnings import ignored
 from preimage._models.components import SpanDistance, Wanted, robust_mean_distances
 from preimage.calibration._samples import quantiles
+from preimage.estimators._cross_fit import clone_with_kernel
 from preimage.estimators._kernel_input import LAZY_ROWS, map_queries, through_device
 from preimage.exceptions import RankWarning
 from preimage.feature_space import Expansion
@@ -194,7 +194,7 @@ def with_weights(model: Any, X: Rows, weights: np.ndarray) -> Any:
         other._store_landmarks(fitted, fitted.landmarks.points, np.count_nonzero(weights))
         return other
     rows = np.flatnonzero(weights)
-    other = clone(model).set_params(kernel=model.kernel_, gamma=None, kernel_params=None)
+    other = clone_with_kernel(model)
     some, counts = take_rows(X, rows), weights[rows]
     with ignored(RankWarning):
         return other.fit(some) if (counts == 1).all() else other.fit(some, sample_weight=counts)
