@@ -19,8 +19,10 @@ def make_files(folder):
     for name in ("noisy", "table"):
         np.savetxt(folder / f"{name}.csv", X, delimiter=",", header="a,b,c", comments="", fmt="%.9g")
     for name in ("gaps", "more_gaps"):
-        holes = np.where(RNG.random(X.shape) < 0.1, np.nan, X)
-        np.savetxt(folder / f"{name}.csv", holes, delimiter=",", header="a,b,c", comments="", fmt="%.9g")
+        table = np.column_stack([X, y, 1 + (X[:, 1] > 0.5)])
+        holes = np.where(RNG.random(table.shape) < 0.1, np.nan, table)
+        header = "a,b,c,species,site"
+        np.savetxt(folder / f"{name}.csv", holes, delimiter=",", header=header, comments="", fmt="%.9g")
     for name in ("noisy", "new", "clean_examples", "big"):
         np.save(folder / f"{name}.npy", X)
     labelled = {"validation": "class", "patients": "diagnosis"}

@@ -55,6 +55,14 @@ def test_chosen_models_restore_new_rows_better_than_means_and_the_worst_candidat
     assert error(search) < np.mean((((np.nanmean(train, axis=0) - test) / test.std(axis=0))[holes]) ** 2)
 
 
+def test_conditional_means_alone_leave_nothing_to_compare():
+    X = np.random.default_rng(0).normal(size=(60, 4))
+    X[::7, 1] = np.nan
+    found = KernelImputerCV(method="conditional", random_state=0).fit(X)
+    assert found.best_params_ == {"method": "conditional"}
+    assert_allclose(found.transform(X), KernelImputer(method="conditional", random_state=0).fit(X).transform(X))
+
+
 def test_same_seeds_give_the_same_choice_and_other_seeds_hide_other_entries():
     scores = [
         KernelImputerCV(gammas=[0.1], noises=[1e-3], random_state=seed).fit(LINE).cv_results_["mean_test_score"]

@@ -58,8 +58,8 @@ RULE = {"gamma": "median"}
 FEW = {**RULE, "landmarks": 20, "random_state": 0}
 
 # One line for a new estimator; several where a parameter brings an algorithm of its own. Widths follow the data. A
-# learned map back, the default of `inverse_transform`, may choose the kernel of the model for coordinates, which have
-# no unit; so a solver is named where it does.
+# learned map back, the default of `inverse_transform`, may choose a ridge that single precision does not allow, and
+# inputs beyond its range are fitted in double precision; so a solver is named where it does.
 MODELS = {
     "CompressedClassifier": lambda X: CompressedClassifier(SVC(), 5).fit(X, Y),
     "CompressedDetector": lambda X: CompressedDetector(OneClassSVM(), 5).fit(X),
@@ -92,7 +92,9 @@ MODELS = {
     "KernelPCA with the fixed point": lambda X: KernelPCA(3, preimage="fixed_point", **RULE).fit(X),
     "KernelPCA with gradients": lambda X: KernelPCA(3, preimage="gradient", **RULE).fit(X),
     "KernelPCA with distances": lambda X: KernelPCA(3, preimage="distance_constraint", **RULE).fit(X),
-    "KernelProjectionPursuit": lambda X: KernelProjectionPursuit(2, n_principal=4, random_state=0, **RULE).fit(X),
+    "KernelProjectionPursuit": lambda X: KernelProjectionPursuit(
+        2, n_principal=4, preimage="fixed_point", random_state=0, **RULE
+    ).fit(X),
     "OrientedKernelPCA": lambda X: OrientedKernelPCA(3, **RULE).fit(X),
     "PenalizedDiscriminant": lambda X: PenalizedDiscriminant(alpha=0.0).fit(X, Y),
     "Renormalized": lambda X: Renormalized(SVC()).fit(X, TWO),

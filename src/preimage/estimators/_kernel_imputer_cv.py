@@ -273,7 +273,7 @@ class KernelImputerCV(ReportsProgress, TransformerMixin, FiniteResults, Saved, B
                 advance()
             means = errors[:, :, :n_first].sum(axis=2) / counts[:n_first].sum()
             n_kept = max(1, int(np.ceil(KEPT_FRACTION * means.size)))
-            kept = means <= np.sort(means, axis=None)[n_kept - 1 : n_kept]
+            kept = means <= (np.sort(means, axis=None)[n_kept - 1] if means.size else 0.0)
             for width in range(len(gammas)):
                 if kept[width].any() and n_first < counts.size:
                     judge(width, np.flatnonzero(kept[width]), slice(n_first, counts.size))

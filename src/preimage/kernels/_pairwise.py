@@ -380,7 +380,7 @@ def _settled(fresh: Array, floor: Array, tile: tuple[slice, slice] | None, n: in
     """Zero for entries up to `floor`, and for pairs of a point with itself in a `tile` of all pairs of n points."""
     if tile is None:
         return _settle(fresh, floor)
-    if isinstance(fresh, np.ndarray):  # most blocks have no other small entries
+    if isinstance(fresh, np.ndarray) and fresh.dtype.kind == "f":  # most blocks have no other small entries
         _set_diagonal(fresh, *tile, n, np.inf)
     return _without_diagonal(_settle(fresh, floor), *tile, n)
 

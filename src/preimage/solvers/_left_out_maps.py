@@ -119,12 +119,16 @@ class LeftOutRows:
         over = lambda left, right: inverse @ np.swapaxes(left * right, -1, -2)  # diagonals of left diag(inverse) rightᵀ
         largest, total = float(np.max(np.diagonal(L, axis1=-2, axis2=-1))), float(np.sum(self.X**2))
         own, found = over(V, V), []
-        for stage, B in ((self.mean, alone @ V), (self.linear, after @ V)):
+        for stage, at_asked in ((self.mean, alone), (self.linear, after)):
+            B = at_asked @ V
             ratio, moved = over(B, V) / own, stage.Q @ (stage.Q.T @ V)
             projected = np.swapaxes(V, -1, -2) @ stage.left
-            weights = (B[..., None, :, :] - ratio[..., None] * V[..., None, :, :]) * inverse[..., None, :]
+            # One ridge at a time: square matrices for all of them together would take tens of megabytes.
+            weighted = [
+                ((B - ratio[..., r, :, None] * V) * inverse[..., r, None, :]) @ projected for r in range(ridges.size)
+            ]
             shared = over(B, moved) - ratio * over(V, moved)
-            errors = stage.errors - weights @ projected[..., None, :, :] - shared[..., None] * stage.residuals
+            errors = stage.errors - np.stack(weighted, axis=-3) - shared[..., None] * stage.residuals
             squares = np.sum(errors**2, axis=-1)
             sound = sound_ridges(values, np.sum(projected**2, axis=-1), ridges, largest, total=total)
             found.append(np.where(sound[..., None] & np.isfinite(squares), squares, np.inf))

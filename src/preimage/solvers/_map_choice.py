@@ -212,6 +212,7 @@ def judge_maps(Y: np.ndarray, asked: np.ndarray, inputs: np.ndarray, center: boo
     linear = np.min(np.mean(few.linear_errors(RIDGES * few.mean_square), axis=1))
     is_curved = bool(np.min(tried) < CURVED * linear)
     if is_curved and asked is not Y:
+        del distances, few, rows  # room for those of the other coordinates
         return judge_maps(Y, Y, inputs, center, sound)
     by_row = np.full((2 * len(WIDTHS) + 1, RIDGES.size, len(Y)), np.inf)
     by_row[0] = rows.linear_errors(RIDGES * rows.mean_square)

@@ -240,8 +240,8 @@ def test_other_mistakes_are_named(tmp_path):
     data = save(tmp_path / "data.csv", X)
     for arguments, message in [
         ([data, tmp_path / "out.doc"], "unknown format '.doc'"),
-        ([data, tmp_path / "out.npz"], "written as .npy, .csv, .tsv, .parquet or .xlsx"),
-        ([data, tmp_path / "out"], "written as .npy, .csv, .tsv, .parquet or .xlsx"),
+        ([data, tmp_path / "out.npz"], "written as .csv, .tsv, .parquet, .xlsx or .npy"),
+        ([data, tmp_path / "out"], "written as .csv, .tsv, .parquet, .xlsx or .npy"),
         ([data, data, "--force"], "is an input"),
         ([data, tmp_path / "nowhere" / "out.npy"], "Create it first"),
         ([data, tmp_path / "out.npy", "--columns", "a,z"], "no column 'z'; it has a, b, angle"),

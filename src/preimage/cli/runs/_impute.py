@@ -68,7 +68,10 @@ class Filling:
     def _column(self, name: str, source: Source) -> int:
         """The number of a column of categories among those with values."""
         layout = source.layout
-        place = layout.find(name)
+        try:
+            place = layout.find(name)
+        except DataError as error:
+            raise DataError(f"{source.path} {error}") from error
         if place in layout.text:
             raise DataError(
                 f"{source.path}: column {name!r} holds words, and --categorical takes numbers. Replace each word by a "
