@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.optimize import linprog
@@ -50,6 +50,7 @@ def bounds(kind, rng, X):
     C=st.sampled_from([1e-3, 0.1, 1.0, 30.0]),
     intercept=st.booleans(),
 )
+@example(seed=1810, kind="classes", n=19, m=11, C=30.0, intercept=False)  # a small coefficient with a small multiplier
 def test_the_minimum_is_that_of_a_general_solver(seed, kind, n, m, C, intercept):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 2))

@@ -23,6 +23,8 @@ TO_THE_BOUNDARY = 0.995
 SMALL = 1e-4
 # Steps shorter than this make no progress: rounding errors decide their direction.
 SHORTEST = 1e-10
+# Rise of the objective, relative to it, that is the price of coefficients of exactly zero.
+ALIKE = 1e-8
 # Largest cost of an error in units of the cost of coefficients. Beyond it, coefficients cost less than what rounding
 # adds to the errors; such programs minimise the errors, and coefficients among all that do so up to rounding.
 LARGEST_COST = 1e10
@@ -161,10 +163,18 @@ class _Program:
             if not length >= SHORTEST:
                 break
         p, q, zp, zq = best["p"], best["q"], best["zp"], best["zq"]
-        # Of every pair of a number and its multiplier, one is zero at the minimum: the smaller one.
-        alpha = np.where((p > zp) | (q > zq), p - q, 0.0)
+        # Of every pair of a number and its multiplier, one is zero at the minimum: the smaller one, unless both are
+        # small, which shows where the objective rises without it.
+        whole = np.where(np.abs(p - q) > SHORTEST * np.abs(p - q).max(initial=0.0), p - q, 0.0)
+        alpha = np.where((p > zp) | (q > zq), whole, 0.0)
+        if self._objective(alpha, best["b"]) > (1 + ALIKE) * self._objective(whole, best["b"]):
+            alpha = whole
         beta = np.where(best["beta"] > best["s"], np.clip(best["beta"], 0.0, self.costs), 0.0)
         return alpha, beta, gap <= GOOD_GAP
+
+    def _objective(self, alpha: np.ndarray, b: np.ndarray) -> float:
+        f = self.K @ alpha + b
+        return float(np.abs(alpha).sum() + self.costs @ np.maximum(self.targets - self.signs * f[self.rows], 0.0))
 
     def per_row(self, values: np.ndarray) -> np.ndarray:
         """Sums over the bounds of every row of K."""
