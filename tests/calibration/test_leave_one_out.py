@@ -4,7 +4,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from naive import refitted_scores
+from _refits import refitted_scores
 from sklearn.decomposition import PCA
 
 from preimage import KernelPCA
