@@ -152,7 +152,7 @@ def estimators():
         "fraction": lambda: KernelPCA(0.9, gamma="median").fit(IRIS),
         "weights": lambda: KernelPCA(3, gamma=0.3).fit(IRIS, sample_weight=1.0 + (np.arange(len(IRIS)) % 3)),
         "uncentred": lambda: KernelPCA(3, gamma=0.3, center=False).fit(IRIS),
-        "krylov": lambda: KernelPCA(3, gamma=0.3, eigensolver="block_krylov").fit(IRIS),
+        "krylov": lambda: KernelPCA(3, gamma=0.3, eigen_solver="block_krylov").fit(IRIS),
         "arpack": lambda: KernelPCA(3, gamma=0.3, eigen_solver="arpack").fit(IRIS),
         "float32": lambda: KernelPCA(2, gamma=0.3).fit(IRIS.astype("float32")),
         "poly": lambda: KernelPCA(3, kernel="poly", degree=2, gamma=0.1).fit(IRIS),

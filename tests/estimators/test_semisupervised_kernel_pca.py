@@ -23,7 +23,7 @@ from preimage import (
     load,
 )
 from preimage._engine.arrays import to_numpy
-from preimage.estimators._partial_labels import code_matrix, component_targets, partial_labels
+from preimage.estimators._semisupervised_kernel_pca import code_matrix, component_targets, partial_labels
 from preimage.exceptions import RankWarning, UnsupportedKernelError
 from preimage.feature_space import Expansion
 from preimage.kernels import Gaussian, Linear, Sigmoid, Warped

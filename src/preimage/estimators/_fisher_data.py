@@ -10,8 +10,7 @@ from preimage._engine.arrays import in_memory, is_lazy, own_copy, take_rows
 from preimage._engine.typing import Array, Rows, Targets
 from preimage._engine.validation import check_gram, check_labels, check_lazy_points, check_points, check_weights
 from preimage._models.discriminants import LabelledData
-from preimage.estimators._kernel_input import about_data, kernel_on_sample, repeated
-from preimage.estimators._landmark_fit import decided_landmarks
+from preimage.estimators._kernel_input import about_data, decided_landmarks, kernel_on_sample, repeated
 from preimage.kernels import Kernel
 from preimage.kernels._moderate import moderate_inputs
 

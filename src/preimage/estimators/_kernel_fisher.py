@@ -6,7 +6,7 @@ from numbers import Integral, Real
 from typing import Any, cast
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -44,22 +44,20 @@ from preimage._models.discriminants._sparse_fisher import sparse_paths
 from preimage._models.discriminants._stream import after_batch
 from preimage._models.machines import KernelMachine, Logistic
 from preimage.estimators._classifier import AnyDeviceClassifierMixin
-from preimage.estimators._finite_results import FiniteResults
+from preimage.estimators._estimator import Estimator, fit_blocks
 from preimage.estimators._fisher_data import check_rows, code_rows, next_batch, resolve_kernel
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
-    check_queries,
+    as_selector,
+    batch_rng,
+    decided_landmarks,
     is_precomputed,
-    map_queries,
     named_kernel,
     with_kernel_tags,
 )
-from preimage.estimators._landmark_fit import as_selector, batch_rng, decided_landmarks
-from preimage.estimators._stream_fit import fit_blocks
 from preimage.invariances import as_tangent_covariance
 from preimage.kernels import Kernel
 from preimage.landmarks import Landmarks, LandmarkSelector
-from preimage.persistence import Saved
 
 FISHER_CONSTRAINTS = {
     "n_components": [Interval(Integral, 1, None, closed="left"), None],
@@ -102,9 +100,7 @@ class KernelFisherDiscriminant(
     ClassNamePrefixFeaturesOutMixin,
     AnyDeviceClassifierMixin,
     TransformerMixin,
-    FiniteResults,
-    Saved,
-    BaseEstimator,
+    Estimator,
 ):
     r"""Fisher's linear discriminant in feature space: a classifier, and a transformer to few features.
 
@@ -507,13 +503,6 @@ class KernelFisherDiscriminant(
         return KernelMachine(
             expansion, intercept, output, self.n_features_in_, getattr(self, "feature_names_in_", None)
         )
-
-    def _check_inputs(self, X: Rows) -> Array:
-        check_is_fitted(self)
-        return check_queries(self, X, self.expansion_.coefficients)
-
-    def _map(self, function: Any, X: Array) -> Array:
-        return map_queries(self, function, X, self.expansion_.coefficients)
 
     @property
     def _n_features_out(self) -> int:

@@ -6,7 +6,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import check_cv
 from sklearn.utils import Tags
@@ -35,7 +35,7 @@ from preimage._models.discriminants._fit import cross_validated_scores, leave_on
 from preimage._models.discriminants._problem import fits_in_memory
 from preimage._models.machines import KernelMachine
 from preimage.estimators._classifier import AnyDeviceClassifierMixin
-from preimage.estimators._finite_results import FiniteResults
+from preimage.estimators._estimator import Estimator
 from preimage.estimators._fisher_data import CheckedRows, check_rows, code_rows, resolve_kernel
 from preimage.estimators._kernel_fisher import (
     FISHER_CONSTRAINTS,
@@ -55,7 +55,6 @@ from preimage.estimators._search_scoring import (
 )
 from preimage.kernels import Kernel, as_kernel, resolve_gamma
 from preimage.landmarks import Landmarks, LandmarkSelector
-from preimage.persistence import Saved
 
 # Without a grid: multiples of 1/median squared distance, from nearly linear to nearly local kernels in steps of two,
 # between which accuracies hardly change, and ridges by decades, from nearly interpolating to nearly the difference of
@@ -123,9 +122,7 @@ class KernelFisherDiscriminantCV(
     ClassNamePrefixFeaturesOutMixin,
     AnyDeviceClassifierMixin,
     TransformerMixin,
-    FiniteResults,
-    Saved,
-    BaseEstimator,
+    Estimator,
 ):
     r"""`KernelFisherDiscriminant` with `gamma` and `alpha` chosen by cross-validation.
 

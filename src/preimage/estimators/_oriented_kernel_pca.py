@@ -5,11 +5,10 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from preimage._engine.arrays import array_namespace, in_precision, is_lazy, own_copy, take_rows
+from preimage._engine.arrays import array_namespace, is_lazy, own_copy, take_rows
 from preimage._engine.memory import require_square_matrices
-from preimage._engine.progress import ReportsProgress, reports_progress
+from preimage._engine.progress import reports_progress
 from preimage._engine.typing import Array, Rows, Seed, Targets
 from preimage._engine.validation import (
     Interval,
@@ -21,22 +20,24 @@ from preimage._engine.validation import (
     generator,
     with_weight,
 )
-from preimage._models.components import Noise, OrientedFeatures, coordinate_moments, oriented_features
+from preimage._models.components import Noise, coordinate_moments, oriented_features
 from preimage._models.components._oriented import require_room
-from preimage.estimators._expansion_features import ExpansionFeatures
-from preimage.estimators._finite_results import FiniteResults
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
     about_data,
+    as_selector,
+    gives_points,
     is_precomputed,
     kernel_and_inputs,
+    landmark_inputs,
+    selection_rng,
+    uses_landmarks,
 )
-from preimage.estimators._landmark_fit import as_selector, landmark_inputs, selection_rng, uses_landmarks
+from preimage.estimators._preimages import ExpansionFeatures
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Subspace
 from preimage.invariances import TangentCovariance, Transformation, as_tangent_covariance
 from preimage.landmarks import LandmarkSelector
-from preimage.persistence import Saved
 from preimage.solvers import Auto, Gradient, Preimage, as_preimage
 
 # Matrices of all pairs of expansion points that a fit holds at its peak, measured: kernel values, the frame, moments of
@@ -47,15 +48,7 @@ MATRICES = 11
 CANDIDATE_ROWS = 10_000
 
 
-class OrientedKernelPCA(
-    ReportsProgress,
-    ExpansionFeatures,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    FiniteResults,
-    Saved,
-    BaseEstimator,
-):
+class OrientedKernelPCA(ExpansionFeatures):
     r"""Features that vary over the data, but not with what is known to be noise.
 
     Maximises [1]_
@@ -242,13 +235,11 @@ class OrientedKernelPCA(
         space = Subspace.span(self.kernel_, points, who="Oriented kernel PCA")
         signal = coordinate_moments(space, X, weights)
         scatter = noise.moment(space, X, weights)
-        self._store(oriented_features(space, signal, scatter, float(self.alpha), self.n_components, points=points), X)
+        found = oriented_features(space, signal, scatter, float(self.alpha), self.n_components, points=points)
+        narrow = self._store_features(found, as_preimage(self.preimage, Auto(Gradient())), X, X.dtype)
+        self.ratios_, self.noise_variances_ = narrow(found.ratios), narrow(found.noise)
+        self.mixing_ = narrow(found.mixing)
         return self
-
-    def transform(self, X: Rows) -> Array:
-        """The features of X, centred on the training set, shape (q, `n_components_`); lazy for a Dask array."""
-        X = self._check_inputs(X)  # which checks that there are features
-        return self._map(self._features(self.n_components_), X)
 
     def _rows_in_memory(
         self, X: Rows, y: Targets, sample_weight: Targets, noise_samples: Rows, pairs: Any
@@ -280,20 +271,15 @@ class OrientedKernelPCA(
             pair_weights,
         )
 
-    @property
-    def _gives_points(self) -> bool:
-        """Whether `landmarks` are the points themselves."""
-        return self.landmarks is not None and not isinstance(self.landmarks, (Integral, str, LandmarkSelector))
-
     def _chooses_points(self, X: Rows) -> bool:
         """Whether a fit on lazy rows needs some of them only as expansion points."""
         if self.landmarks is None:
             return False
-        return self._gives_points or uses_landmarks("Oriented kernel PCA of all rows", self.landmarks, X)
+        return gives_points(self.landmarks) or uses_landmarks("Oriented kernel PCA of all rows", self.landmarks, X)
 
     def _few_points(self, X: Rows, weights: np.ndarray | None, noise: Noise) -> Array:
         """The points z, chosen among some of the rows and what their noise is made of."""
-        if self._gives_points:
+        if gives_points(self.landmarks):
             return own_copy(check_points(self, self.landmarks, reset=False), self.landmarks)
         rng = np.random.default_rng(int(generator(self.random_state).integers(2**32)))
         numbers = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
@@ -304,7 +290,7 @@ class OrientedKernelPCA(
 
     def _expansion_points(self, X: Array, noise: Noise) -> Array:
         """The points z; on all rows `kernel_` may then be evaluated about their mean."""
-        if self._gives_points:
+        if gives_points(self.landmarks):
             return own_copy(self._checked(self.landmarks, X), self.landmarks)
         candidates = noise.points_with(X)
         if not uses_landmarks("Oriented kernel PCA of all rows", self.landmarks, candidates):
@@ -340,18 +326,6 @@ class OrientedKernelPCA(
             return rows
         check_same_device(self, rows, X)
         return rows
-
-    def _store(self, result: OrientedFeatures, X: Array) -> None:
-        narrow = lambda array: in_precision(array, X.dtype)
-        points = narrow(result.vectors.points)  # one array of points for all expansions
-        self.expansion_ = result.vectors.converted(narrow, points)
-        self.offset_ = narrow(result.offset)
-        self.ratios_ = narrow(result.ratios)
-        self.noise_variances_ = narrow(result.noise)
-        self.mixing_ = narrow(result.mixing)
-        self.subspace_ = result.subspace.converted(narrow, points)
-        self.n_components_ = len(self.expansion_)
-        self.preimage_ = as_preimage(self.preimage, Auto(Gradient())).fit(self.subspace_, X)
 
     def _in_frame(self, count: int) -> Callable[[Array], Array]:
         """Features are not orthogonal: the point of their span with values Y has coordinates β with βR = Y.

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -22,14 +22,11 @@ from preimage._engine.validation import (
 )
 from preimage._models.discriminants import LinearRule, PenalizedFisher
 from preimage.estimators._classifier import AnyDeviceClassifierMixin
-from preimage.estimators._finite_results import FiniteResults
+from preimage.estimators._estimator import Estimator
 from preimage.estimators._fisher_data import require_classes
-from preimage.persistence import Saved
 
 
-class PenalizedDiscriminant(
-    ClassNamePrefixFeaturesOutMixin, AnyDeviceClassifierMixin, TransformerMixin, FiniteResults, Saved, BaseEstimator
-):
+class PenalizedDiscriminant(ClassNamePrefixFeaturesOutMixin, AnyDeviceClassifierMixin, TransformerMixin, Estimator):
     r"""Canonical variates with a ridge, and the nearest class mean among them.
 
     Solves (F12), :math:`\Sigma_B w = \theta (\Sigma_W + \alpha I) w`, with the covariances between and within classes,

@@ -7,7 +7,7 @@ from inspect import isclass, isfunction
 from types import CodeType
 from typing import Any
 
-from preimage._engine.removed import REMOVED
+from preimage._engine.removed import REMOVED, RENAMED
 
 # Libraries whose classes files hold; their methods are written in Python, so that their names can be read.
 _LIBRARIES = ("preimage.", "sklearn.")
@@ -21,7 +21,7 @@ def unknown_fields(cls: type, names: Any) -> list[str]:
     No version of the code that wrote such a field is installed, so nothing here will read it. Parameters that have left
     the library are known.
     """
-    return sorted(name for name in set(names) - _names_in(cls) if f"{cls.__name__}.{name}" not in REMOVED)
+    return sorted(name for name in set(names) - _names_in(cls) if f"{cls.__name__}.{name}" not in REMOVED | RENAMED)
 
 
 @cache

@@ -22,7 +22,7 @@ from preimage.cli.runs._preparation import AS_THEY_ARE, ColumnMoments, Preparati
 from preimage.cli.tables._sources import Source
 from preimage.estimators import KernelImputer, KernelPCA
 from preimage.estimators._cross_fit import FoldMoments
-from preimage.estimators._landmark_fit import DEFAULT_LANDMARKS, landmark_inputs, too_large_for_exact
+from preimage.estimators._kernel_input import DEFAULT_LANDMARKS, landmark_inputs, too_large_for_exact
 from preimage.feature_space import KernelMoments, Subspace
 from preimage.landmarks import LandmarkSelector, as_landmarks
 from preimage.persistence import load

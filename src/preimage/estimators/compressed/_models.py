@@ -45,7 +45,7 @@ from preimage._engine.validation import (
 from preimage._models.machines import Compression, KernelMachine, compress_machine
 from preimage.estimators._bounded_fit import bounded_iterations
 from preimage.estimators._classifier import AnyDeviceClassifierMixin
-from preimage.estimators._finite_results import FiniteResults
+from preimage.estimators._estimator import Estimator
 from preimage.estimators._kernel_pca import KernelPCA
 from preimage.estimators._preimages import points_of
 from preimage.estimators.compressed._precision import in_final_precision
@@ -53,7 +53,6 @@ from preimage.estimators.compressed._trials import trials_of
 from preimage.feature_space import Expansion
 from preimage.interop import Folded, fold, machine_of, to_onnx
 from preimage.kernels import Precomputed, gammas_of
-from preimage.persistence import Saved
 from preimage.reduced_sets import REDUCER_NAMES, Reducer, as_reducer
 from preimage.solvers import Preimage, PreimageResult, TargetSolver, as_preimage
 
@@ -62,7 +61,7 @@ from preimage.solvers import Preimage, PreimageResult, TargetSolver, as_preimage
 DEFAULT_TOLERANCE = 0.005
 
 
-class Compressed(ReportsProgress, FiniteResults, Saved, BaseEstimator):
+class Compressed(ReportsProgress, Estimator):
     """What compressed machines of all kinds share.
 
     `fit` trains the original and compresses it; `compress` does the same to a model that is fitted already.
