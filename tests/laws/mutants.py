@@ -49,20 +49,20 @@ class Places(ast.NodeVisitor):
             self.visit(node.value)
 
     def generic_visit(self, node):
-        if self.depth:
-            if isinstance(node, ast.BinOp) and type(node.op) in SWAPS and not has_text(node):
-                self.found.append(node)
-            elif (isinstance(node, ast.Compare) and type(node.ops[0]) in SWAPS) or isinstance(node, ast.BoolOp):
-                self.found.append(node)
-            elif isinstance(node, ast.Constant) and type(node.value) in (int, float, bool):
-                self.found.append(node)
-            elif isinstance(node, (ast.If, ast.IfExp)):
-                self.found.append(node)
+        if self.depth and can_change(node):
+            self.found.append(node)
         super().generic_visit(node)
 
 
-def has_text(node):
-    return any(isinstance(each, ast.Constant) and isinstance(each.value, str) for each in ast.walk(node))
+def can_change(node):
+    if isinstance(node, ast.BinOp):
+        texts = (each for each in ast.walk(node) if isinstance(each, ast.Constant) and isinstance(each.value, str))
+        return type(node.op) in SWAPS and not any(texts)
+    if isinstance(node, ast.Compare):
+        return type(node.ops[0]) in SWAPS
+    if isinstance(node, ast.Constant):
+        return type(node.value) in (int, float, bool)
+    return isinstance(node, (ast.BoolOp, ast.If, ast.IfExp))
 
 
 def mutate(node):
