@@ -319,7 +319,7 @@ def reducers():
 def functions():
     geometry, widths = import_module("preimage.geometry"), import_module("preimage.widths")
     kernel, x = Gaussian(0.3), IRIS[:3]
-    for name in ("metric_tensor", "log_volume_element", "scalar_curvature", "plane_curvatures"):
+    for name in ("metric_tensor", "log_volume_element", "scalar_curvature"):
         yield name, lambda name=name: numbers("", getattr(geometry, name)(kernel, x))
     yield "geodesic", lambda: numbers("", geometry.geodesic(kernel, x[0], x[1]))
     yield "arc_length", lambda: numbers("", geometry.arc_length(kernel, x))

@@ -16,9 +16,10 @@ SINCE = "0.3.0"
 # "module.name" of the package, "Owner.parameter", or "Owner.parameter=value"; and a sentence for users.
 REMOVED = {
     "geometry.christoffel_symbols": "geometry.geodesic follows the paths that they describe.",
-    "geometry.ricci_tensor": "geometry.plane_curvatures and scalar_curvature describe the curvature.",
-    "geometry.riemann_tensor": "geometry.plane_curvatures and scalar_curvature describe the curvature.",
-    "geometry.sectional_curvatures": "geometry.plane_curvatures are those of planes along x and across it.",
+    "geometry.ricci_tensor": "geometry.scalar_curvature describes the curvature.",
+    "geometry.plane_curvatures": "geometry.scalar_curvature describes the curvature.",
+    "geometry.riemann_tensor": "geometry.scalar_curvature describes the curvature.",
+    "geometry.sectional_curvatures": "geometry.scalar_curvature describes the curvature.",
     "cli.doctor": "Type: python -c 'import preimage; preimage.show_versions()'.",
     "landmarks.lowrank_plus_diagonal": "Woodbury's formula takes the factor of `select(..., with_factor=True)`.",
     "landmarks.preconditioner": "Woodbury's formula takes the factor of `select(..., with_factor=True)`.",
