@@ -12,8 +12,7 @@ from preimage._engine.warnings import unwarned
 from preimage._models.machines import Coordinates, KernelMachine
 from preimage.estimators import compress
 from preimage.explorer._models import PageModel
-from preimage.explorer._precision import POINT_STEP, in_steps
-from preimage.explorer._words import counted, percent
+from preimage.explorer._precision import POINT_STEP, counted, in_steps, percent
 from preimage.feature_space import Expansion
 from preimage.kernels import Kernel, ProfileKernel
 from preimage.landmarks import AutoLandmarks

@@ -52,6 +52,7 @@ from preimage.estimators.compressed._precision import in_final_precision
 from preimage.estimators.compressed._trials import trials_of
 from preimage.feature_space import Expansion
 from preimage.interop import Folded, fold, machine_of, to_onnx
+from preimage.interop._pipeline import final_step
 from preimage.kernels import Precomputed, gammas_of
 from preimage.persistence import Saved
 from preimage.reduced_sets import REDUCER_NAMES, Reducer, as_reducer
@@ -125,7 +126,7 @@ class Compressed(ReportsProgress, FiniteResults, Saved, BaseEstimator):
         X, y = (all_rows(type(self).__name__, each, None) for each in (X, y))
         _require_two_weighted_classes(self, y, fit_params.get("sample_weight"))
         template = self._template()
-        last = template.steps[-1][1] if isinstance(template, Pipeline) else template
+        last = final_step(template)
         if not type(last).__module__.startswith("preimage."):  # which would take tensors for arrays, or fail
             require_on_host(type(self).__name__, X)
         original = clone(template)
