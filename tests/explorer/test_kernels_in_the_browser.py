@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from preimage.interop.page import kernel_record
+from preimage.interop._page import kernel_record
 from preimage.kernels import (
     AdditiveChi2,
     Chi2,

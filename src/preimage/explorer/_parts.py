@@ -18,8 +18,8 @@ from preimage.explorer._compression import Loss, small_model
 from preimage.explorer._models import PageModel, page_model, width_of
 from preimage.explorer._precision import COORDINATE_STEP, in_single, in_steps
 from preimage.explorer._rows import DrawnRows
+from preimage.interop._page import kernel_record
 from preimage.interop._pipeline import AffineMap, Steps, affine_map_of, taken_apart
-from preimage.interop.page import kernel_record
 from preimage.kernels import ChiSquaredDistance, Kernel, ManhattanDistance, ProfileKernel, Warped
 from preimage.solvers import FixedPoint, Gradient
 from preimage.solvers._descent import Box, spread

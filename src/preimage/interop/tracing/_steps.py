@@ -21,8 +21,8 @@ from preimage._engine.arrays import to_dense, to_numpy
 from preimage.interop._pipeline import AffineMap, active, affine_map_of, taken_apart, unclipped_map_of
 from preimage.interop._private import column_numbers, scaler_of
 from preimage.interop._sklearn import machine_of
-from preimage.interop.tracing._graph import Graph, Tensor
 from preimage.interop.tracing._kernels import kernel_values
+from preimage.interop.tracing._traced import Graph, Tensor
 
 KNOWN = (
     "StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler, Normalizer, Binarizer, PowerTransformer, "
