@@ -21,7 +21,7 @@ from preimage.kernels._combinations import (
 from preimage.kernels._dot_product import Exponential, Linear, Polynomial, Sigmoid
 from preimage.kernels._free_width import FreeWidthGaussian, free_widths, gammas_of
 from preimage.kernels._kernel import DataParameter, KeptRows, Kernel, Width
-from preimage.kernels._names import as_kernel
+from preimage.kernels._names import KERNELS, as_kernel
 from preimage.kernels._pairwise import (
     ChiSquaredDistance,
     InnerProduct,
@@ -42,6 +42,7 @@ from preimage.kernels._radial import (
     Matern,
     Multiquadric,
     RationalQuadratic,
+    Student,
 )
 from preimage.kernels._transformed import Cosine, Iterated, MappedInputs, Normalized, ScaledInputs, ShiftedInputs
 from preimage.kernels._warped import Warped
@@ -79,6 +80,7 @@ __all__ = [
     "ShiftedInputs",
     "Sigmoid",
     "SquaredDistance",
+    "Student",
     "Warped",
     "Width",
     "gamma_from_width",

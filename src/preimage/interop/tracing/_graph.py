@@ -28,12 +28,15 @@ class Graph(ABC):
         Those with an implementation.
     without : tuple of classes
         Kernels that have rules, but no meaning for the target.
+    further : tuple of str
+        Elementwise operators that ONNX lacks and the target has.
     """
 
     who: str
     operators: str
     quantities: tuple[PairwiseQuantity, ...]
     without: tuple[type[Kernel], ...] = ()
+    further: tuple[str, ...] = ()
 
     def __init__(self, dtype: DTypeLike) -> None:
         self.dtype = np.dtype(dtype)
