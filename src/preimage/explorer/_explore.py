@@ -21,7 +21,7 @@ from preimage.explorer._parts import Smaller, read_part
 from preimage.explorer._precision import require_finite
 from preimage.explorer._samples import PICTURES, number_of_rows
 from preimage.explorer._words import counted, shown
-from preimage.kernels import ProfileKernel
+from preimage.kernels import is_profile
 
 # Raised when pages change in a way that matters to those who read their data.
 VERSION = 1
@@ -181,7 +181,7 @@ def _title(estimator: Any, total: int) -> str:
     last = taken_apart(estimator)[1]
     method = next((name for cls, name in _METHODS.items() if isinstance(last, cls)), "Kernel PCA")
     kernel = fitted_kernel(last)
-    named = f", {type(kernel).__name__} kernel" if isinstance(kernel, ProfileKernel) else ""
+    named = f", {type(kernel).__name__} kernel" if is_profile(kernel) else ""
     return f"{method} of {counted(total, 'row')}{named}"
 
 

@@ -11,11 +11,7 @@ from preimage.kernels._combinations import (
     Constant,
     Power,
     Product,
-    ProfilePower,
-    ProfileProduct,
-    ProfileSum,
     Scaled,
-    ScaledProfile,
     Sum,
 )
 from preimage.kernels._dot_product import Exponential, Linear, Polynomial, Sigmoid
@@ -32,7 +28,7 @@ from preimage.kernels._pairwise import (
 from preimage.kernels._patches import Patches
 from preimage.kernels._precomputed import Precomputed
 from preimage.kernels._prepared import Prepared
-from preimage.kernels._profile import ProfileKernel
+from preimage.kernels._profile import ProfileKernel, is_profile
 from preimage.kernels._radial import (
     AdditiveChi2,
     Chi2,

@@ -8,7 +8,7 @@ from preimage._engine.arrays import array_namespace, concat_rows, epsilon, from_
 from preimage._engine.finite import gives_finite_numbers
 from preimage._engine.typing import Array
 from preimage.feature_space import Expansion, Gram, Subspace
-from preimage.kernels import Kernel, Scaled, Sum
+from preimage.kernels import Kernel, Scaled, Sum, is_profile
 from preimage.kernels._pairwise import InnerProduct
 from preimage.solvers._descent import Box, Evaluation, spread
 from preimage.solvers._exact import values_at_basis
@@ -268,6 +268,8 @@ def _factors(vectors: Expansion, Z: Array, floor: float) -> tuple[Array, Array]:
 def _terms(vectors: Expansion) -> list[Expansion]:
     """Expansions that add up to `vectors`, one per term of a sum of kernels."""
     kernel, points, coefficients = vectors.kernel, vectors.points, vectors.coefficients
+    if is_profile(kernel):
+        return [vectors]
     if isinstance(kernel, Sum):
         return [term for part in (kernel.left, kernel.right) for term in _terms(Expansion(part, points, coefficients))]
     if isinstance(kernel, Scaled):
