@@ -70,7 +70,8 @@ class Combination(ProfileKernel):
     @property
     def pairwise(self) -> Any:
         """The quantity that all parts are profiles of, None without; a constant is a profile of any quantity."""
-        found = [getattr(part, "pairwise", None) for part in self.parts() if type(part) is not Constant]
+        parts = [part for part in self.parts() if type(part) is not Constant]
+        found = [part.pairwise if isinstance(part, ProfileKernel) else None for part in parts]
         if not found:
             return SquaredDistance()
         return found[0] if all(each == found[0] for each in found) else None
