@@ -37,7 +37,12 @@ ROOMS = (
 # Of these, the ones in the private folder of models.
 MODELS = ("components", "completion", "regression", "machines", "clustering", "discriminants")
 # Names in files of earlier versions, of classes that have another room or name since.
-RENAMED: dict[str, str] = {}
+RENAMED: dict[str, str] = {
+    "kernels.ProfilePower": "kernels.Power",
+    "kernels.ProfileProduct": "kernels.Product",
+    "kernels.ProfileSum": "kernels.Sum",
+    "kernels.ScaledProfile": "kernels.Scaled",
+}
 # These hold a function, which is code; skops users may trust them on their own responsibility.
 HOLD_FUNCTIONS = ("CallableKernel", "FunctionFamily", "FunctionTransformation")
 # Modules of scikit-learn whose public classes may be steps before or after our models, or inside them. Left out are
