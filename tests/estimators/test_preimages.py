@@ -152,7 +152,7 @@ def test_float32_stays_float32(X):
 def test_targets_are_made_in_parts(X, monkeypatch):
     model = KernelPCA(5, gamma=0.1).fit(X)
     whole = model.denoise(np.repeat(X, 30, axis=0))
-    monkeypatch.setattr("preimage.solvers._blocks.BLOCK_BYTES", 1)
+    monkeypatch.setattr("preimage.descent._blocks.BLOCK_BYTES", 1)
     assert_allclose(model.denoise(np.repeat(X, 30, axis=0)), whole, atol=1e-6)
 
 

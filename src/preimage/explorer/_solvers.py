@@ -6,11 +6,12 @@ import numpy as np
 
 from preimage._engine.arrays import to_dense, to_numpy
 from preimage._engine.typing import Array
+from preimage.descent import Box, spread
 from preimage.kernels import Kernel, Warped
 from preimage.solvers import FixedPoint, Gradient, Preimage
 from preimage.solvers._auto import Auto, FittedAuto
-from preimage.solvers._descent import Box, spread
-from preimage.solvers._nearest_image import enclosing_sphere, has_fixed_point
+from preimage.solvers._distance import has_fixed_point
+from preimage.solvers._nearest_image import enclosing_sphere
 
 
 def page_solver(preimage: Preimage, kernel: Kernel) -> FixedPoint | Gradient:

@@ -19,11 +19,10 @@ from preimage._engine.arrays import (
 from preimage._engine.threads import small_matrices
 from preimage._engine.typing import Array
 from preimage._engine.validation import Interval, check_parameters
+from preimage.descent import Box, QuasiNewton, SameFunction, minimize_rows, spread
 from preimage.feature_space import Expansion, Gram, GrowingSpan
 from preimage.kernels import Polynomial, Prepared
 from preimage.reduced_sets._reducer import WIDTHS, NestedReducer, held_gram
-from preimage.solvers import Box, QuasiNewton, minimize_rows
-from preimage.solvers._descent import SameFunction, spread
 
 # Fraction of k(z, z) below which an image counts as a combination of those already chosen. The gain (R4) is divided by
 # what is new: with this, six of the digits of kernel values are lost, which single precision just bears.

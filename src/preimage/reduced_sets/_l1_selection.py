@@ -8,10 +8,10 @@ import numpy as np
 from preimage._engine.arrays import from_numpy, to_numpy
 from preimage._engine.typing import Array
 from preimage._engine.validation import Interval, check_parameters
+from preimage.descent import Reason
 from preimage.feature_space import Expansion
 from preimage.reduced_sets._penalized_problem import PenalizedProblem
 from preimage.reduced_sets._reducer import Reducer, Reduction, check_n_points, finite_reduction, project
-from preimage.solvers import Reason
 
 
 class SelectL1(Reducer):

@@ -8,9 +8,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import lars_path_gram
 
 from preimage._engine.arrays import take_rows, to_numpy
+from preimage.descent import Reason
 from preimage.feature_space import Expansion
 from preimage.reduced_sets._reducer import Reduction, held_gram, project
-from preimage.solvers import Reason
 
 # Ratio of neighbouring penalties on the way from the largest to one with enough points, and the ratio to the largest at
 # which the way ends. Larger ratios cost more solutions, smaller ones start each solution farther away; below the end

@@ -7,15 +7,17 @@ import numpy as np
 from preimage._engine.arrays import take_rows
 from preimage._engine.typing import Array
 from preimage._engine.validation import check_parameters, own_parameters
+from preimage.descent import PreimageResult, Reason
 from preimage.feature_space import Subspace
 from preimage.kernels import Kernel, Linear, Warped
 from preimage.solvers._closed_form import ConformalMap, DistanceConstraint, WeightedMean
+from preimage.solvers._distance import has_fixed_point
 from preimage.solvers._exact import ExactInverse
 from preimage.solvers._fixed_point import FixedPoint
 from preimage.solvers._gradient import Gradient
 from preimage.solvers._learned import LearnedMap
-from preimage.solvers._nearest_image import beyond_reach, has_fixed_point, led_away
-from preimage.solvers._preimage import Preimage, PreimageResult, Reason, TargetSolver
+from preimage.solvers._nearest_image import beyond_reach, led_away
+from preimage.solvers._preimage import Preimage, TargetSolver
 from preimage.solvers._sparse_path import SparsePath
 
 

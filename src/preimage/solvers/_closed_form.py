@@ -19,10 +19,11 @@ from preimage._engine.rows import map_rows
 from preimage._engine.typing import Array
 from preimage._engine.validation import Interval, check_parameters
 from preimage._engine.warnings import unwarned
+from preimage.descent import PreimageResult
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Expansion, Gram
 from preimage.kernels import Gaussian, InnerProduct, Kernel, ProfileKernel, SquaredDistance
-from preimage.solvers._preimage import PreimageResult, TargetSolver, about_origin, direct_result, objective_at
+from preimage.solvers._preimage import TargetSolver, about_origin, direct_result, objective_at
 
 # Values below this many squared rounding errors of the largest are clipped to it: the inverse profile of a decaying
 # kernel at zero is infinite. Such values mean "very far" (72 times 1/γ for a Gaussian) and place nothing.

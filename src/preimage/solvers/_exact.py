@@ -9,13 +9,13 @@ from preimage._engine.arrays import array_namespace, concat_rows, from_numpy, to
 from preimage._engine.rows import map_rows
 from preimage._engine.typing import Array
 from preimage._engine.validation import Interval, check_parameters
+from preimage.descent import PreimageResult, Reason, spread
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Expansion
 from preimage.kernels import InnerProduct, Kernel, Polynomial, ProfileKernel, SquaredDistance
 from preimage.kernels._profile import invert_monotone
-from preimage.solvers._descent import spread
-from preimage.solvers._preimage import PreimageResult, Reason, TargetSolver, about_origin, objective_at
-from preimage.solvers._starts import nearest_points
+from preimage.solvers._nearest_image import nearest_points
+from preimage.solvers._preimage import TargetSolver, about_origin, objective_at
 
 
 class ExactInverse(TargetSolver):

@@ -11,13 +11,13 @@ from preimage._engine.memory import largest_square
 from preimage._engine.progress import stage
 from preimage._engine.typing import Array
 from preimage._engine.validation import Interval, check_parameters, generator
+from preimage.descent import Box, PreimageResult
 from preimage.feature_space import Gram, Subspace
 from preimage.kernels import Kernel, Linear, as_kernel
 from preimage.kernels._bandwidth import GAMMA
-from preimage.solvers._descent import Box
 from preimage.solvers._left_out_maps import LinearFit
 from preimage.solvers._map_choice import MapChoice, choose_map, leave_one_out_ridge, ridge_weights
-from preimage.solvers._preimage import Preimage, PreimageResult, direct_result
+from preimage.solvers._preimage import Preimage, direct_result
 from preimage.solvers._training_range import range_with_margin, usual_range
 
 # Rows that a map learns from unless told otherwise: their kernel matrix has 72 MB, and its eigenvectors take seconds.

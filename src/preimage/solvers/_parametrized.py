@@ -12,14 +12,22 @@ from preimage._engine.arrays import array_namespace, epsilon, from_numpy, to_den
 from preimage._engine.typing import Array
 from preimage._engine.validation import Interval, check_parameters
 from preimage._engine.warnings import unwarned
+from preimage.descent import (
+    Box,
+    Evaluation,
+    Objective,
+    PreimageResult,
+    QuasiNewton,
+    Reason,
+    minimize_rows,
+    spread,
+    tiles,
+)
 from preimage.feature_space import Expansion, Subspace
-from preimage.solvers._blocks import tiles
-from preimage.solvers._descent import Box, Evaluation, Objective, minimize_rows, spread
+from preimage.solvers._distance import TargetObjective, distance_model
 from preimage.solvers._families import MOST_SIDES, Family, check_family, members
-from preimage.solvers._gradient import QuasiNewton
-from preimage.solvers._nearest_image import TargetObjective, distance_model
-from preimage.solvers._preimage import PreimageResult, Reason, TargetSolver, objective_at
-from preimage.solvers._starts import nearest_points
+from preimage.solvers._nearest_image import nearest_points
+from preimage.solvers._preimage import TargetSolver, objective_at
 
 # Starts whose inputs are computed together: a few MiB of images of a thousand pixels.
 BLOCK = 1024

@@ -6,19 +6,18 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from preimage._engine.arrays import array_namespace, from_numpy, to_dense, to_numpy
+from preimage._engine.arrays import array_namespace, from_numpy, to_dense, to_numpy, transposed
 from preimage._engine.typing import Array
 from preimage._engine.validation import Interval, StrOptions, check_parameters
 from preimage._engine.warnings import warn_user
+from preimage.descent import PreimageResult, Reason, for_query_blocks, spread
 from preimage.exceptions import ConvergenceWarning
 from preimage.feature_space import Expansion
-from preimage.solvers._blocks import for_query_blocks
-from preimage.solvers._descent import spread
-from preimage.solvers._nearest_image import TargetModel, TargetObjective, distance_model
-from preimage.solvers._preimage import DescentSolver, PreimageResult, Reason
+from preimage.solvers._distance import TargetModel, TargetObjective, distance_model
+from preimage.solvers._nearest_image import NearestImage
+from preimage.solvers._preimage import DescentSolver
 from preimage.solvers._sparse_count import Found, last_within
 from preimage.solvers._sparse_steps import Begin, Scales, Step, counts_off, descended, walk
-from preimage.solvers._targets import GivenTargets, Targets
 
 
 @dataclass(frozen=True)
@@ -136,13 +135,13 @@ class SparsePath(DescentSolver):
         self.tol = tol
         self.max_iter = max_iter
 
-    def _descend(self, targets: Targets, start: Array | None, anchor: Array | None) -> PreimageResult:
+    def _descend(self, problem: NearestImage, start: Array | None, anchor: Array | None) -> PreimageResult:
         check_parameters(self)
-        model, norms = distance_model(targets.kernel, targets.points), targets.squared_norms()
-        scales = self._scales(targets.inputs, norms)
+        model, norms = distance_model(problem.kernel, problem.points), problem.squared_norms
+        scales = self._scales(problem.inputs, norms)
 
         def solve(rows: slice) -> tuple[PreimageResult, float]:
-            begin = self._begin(model, targets.coefficients(rows), scales)
+            begin = self._begin(model, problem.coefficients(rows), scales)
             found, n_iter = self._chosen(begin)
             xp = array_namespace(found.points)
             size = xp.sum(xp.abs(found.points - scales.background), axis=1)
@@ -151,7 +150,7 @@ class SparsePath(DescentSolver):
             result = PreimageResult(found.points, objective, n_iter, found.settled, reason)
             return result, float(xp.max(begin.steepest))
 
-        blocks = for_query_blocks(solve, norms.shape[0], targets.points, norms)
+        blocks = for_query_blocks(solve, norms.shape[0], problem.points, norms)
         result = PreimageResult.join([block for block, _ in blocks])
         self._warn_of_background(counts_off(result.points, scales.background), max(most for _, most in blocks))
         return result
@@ -164,10 +163,9 @@ class SparsePath(DescentSolver):
         SparsePathResult
         """
         check_parameters(self)
-        targets = GivenTargets(target)
         scales = self._scales(target.inputs, target.coefficients)
         model = distance_model(target.kernel, target.points)
-        begin = self._begin(model, targets.coefficients(slice(0, len(target))), scales)
+        begin = self._begin(model, transposed(target.coefficients), scales)
         steps = list(self._steps(begin))
         # A walk is one search: it has come to rest at its end or not at all.
         settled = [(step if self.method == "proximal" else steps[-1]).settled for step in steps]

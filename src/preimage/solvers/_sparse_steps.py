@@ -9,8 +9,7 @@ import numpy as np
 
 from preimage._engine.arrays import array_namespace, epsilon, from_numpy, take_rows, to_numpy
 from preimage._engine.typing import Array
-from preimage.solvers._descent import Evaluation, Objective
-from preimage.solvers._preimage import Batched
+from preimage.descent import Batched, Evaluation, Objective
 
 # A walk rests where no derivative is larger than this: values of kernels are of the order of one, and smaller
 # derivatives are rounding errors of their sums. With ten times more, walks end visibly before the minimum.

@@ -7,16 +7,16 @@ import numpy as np
 from preimage._engine.arrays import array_namespace, concat_rows, epsilon, from_numpy, take_rows, to_dense, to_numpy
 from preimage._engine.finite import gives_finite_numbers
 from preimage._engine.typing import Array
+from preimage.descent import MEMORY, Box, Evaluation, PreimageResult, QuasiNewton, spread
 from preimage.feature_space import Expansion, Gram, Subspace
 from preimage.kernels import Kernel, Scaled, Sum
 from preimage.kernels._pairwise import InnerProduct
-from preimage.solvers._descent import Box, Evaluation, spread
+from preimage.solvers._distance import TargetModel
 from preimage.solvers._exact import values_at_basis
 from preimage.solvers._fixed_point import FixedPoint
-from preimage.solvers._gradient import MEMORY, Gradient, QuasiNewton
-from preimage.solvers._nearest_image import NearestImage, TargetModel, beyond_reach, enclosing_sphere
-from preimage.solvers._preimage import Preimage, PreimageResult, TargetSolver, values_at
-from preimage.solvers._targets import GivenTargets
+from preimage.solvers._gradient import Gradient
+from preimage.solvers._nearest_image import NearestImage, beyond_reach, enclosing_sphere
+from preimage.solvers._preimage import Preimage, TargetSolver, values_at
 
 # Turns that other solvers take with the factor β. They gain a constant factor per turn, and what twenty do not settle
 # (to SETTLED) is a slow drift that no picture shows.
@@ -188,7 +188,7 @@ def _climb(vectors: Expansion, Z: Array, floor: float, solver: Any) -> Array:
     box = Box.of_inputs(lower, upper, vectors.kernel, Z)
     rule = QuasiNewton(spread(vectors.points), solver.tol, getattr(solver, "memory", MEMORY))
     model = _Direction(vectors.kernel, vectors.points, floor)
-    found = NearestImage(GivenTargets(vectors), Z, Z).solve(rule, box, solver.max_iter, model)
+    found = NearestImage.of_vectors(vectors).starting(Z).solve(rule, box, solver.max_iter, model)
     return _pulled_back(found.points, vectors, Z, floor)
 
 
