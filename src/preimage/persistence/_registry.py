@@ -33,8 +33,8 @@ ROOMS = (
 )
 # Of these, the ones in the private folder of models.
 MODELS = ("components", "completion", "regression", "machines", "clustering", "discriminants")
-# Classes that files of earlier versions have under another name.
-RENAMED = {
+# Names in files of earlier versions, of classes that have another room or name since.
+RENAMED: dict[str, str] = {
     "solvers.PreimageResult": "descent.PreimageResult",
     "solvers.Reason": "descent.Reason",
 }
