@@ -4,7 +4,7 @@ from preimage.descent import Box, Evaluation, Objective, PreimageResult, QuasiNe
 from preimage.solvers._auto import Auto, as_preimage
 from preimage.solvers._closed_form import ConformalMap, DistanceConstraint, WeightedMean
 from preimage.solvers._exact import ExactInverse
-from preimage.solvers._families import Family, FunctionFamily
+from preimage.solvers._families import Family, FunctionFamily, Mixtures, Transformed
 from preimage.solvers._fixed_point import FixedPoint
 from preimage.solvers._gradient import Gradient
 from preimage.solvers._learned import LearnedMap
@@ -12,7 +12,6 @@ from preimage.solvers._multistart import MultiStart
 from preimage.solvers._parametrized import Parametrized, ParametrizedResult
 from preimage.solvers._preimage import Preimage, TargetSolver, objective_at
 from preimage.solvers._sparse_path import SparsePath, SparsePathResult
-from preimage.solvers._template_families import Mixtures, Transformed
 from preimage.solvers._walks import free_length_preimages
 
 __all__ = [

@@ -12,8 +12,13 @@ from preimage.descent import Evaluation, Objective, tile_rows, tiles
 from preimage.kernels import Gaussian, InnerProduct, Kernel, ProfileKernel, SquaredDistance, Warped
 
 
-def distance_model(kernel: Kernel, points: Array) -> "TargetModel":
-    """The distance ρ(z) − ‖Ψ‖² = k(z, z) − 2ψ(z) of (P1), prepared for targets on the given points."""
+def distance_model(kernel: Kernel, points: Array, *, values_alone: bool = False) -> "TargetModel":
+    """The distance ρ(z) − ‖Ψ‖² = k(z, z) − 2ψ(z) of (P1), prepared for targets on the given points.
+
+    With `values_alone` kernels need no gradient, and evaluations have none.
+    """
+    if values_alone:
+        return _ValueDistance(kernel, points)
     if type(kernel) is Gaussian:  # a subclass may have another profile
         return _GaussianDistance(kernel, points)
     if has_fixed_point(kernel) and not isinstance(kernel, Warped):
@@ -203,6 +208,20 @@ class _GeneralDistance(TargetModel):
             self.kernel.diagonal_gradient(Z) - 2 * contracted(W),
             _rounding(diagonal, xp.vecdot(xp.abs(W), xp.abs(values))),
         )
+
+
+class _ValueDistance(TargetModel):
+    """Any kernel; no gradient."""
+
+    def __init__(self, kernel: Kernel, points: Array) -> None:
+        self.kernel, self.points = kernel, points
+
+    def evaluate(self, W: Array, Z: Array) -> Evaluation:
+        xp = array_namespace(W)
+        terms = W * self.kernel(Z, self.points)
+        diagonal, size = self.kernel.diagonal(Z), xp.sum(xp.abs(terms), axis=1)
+        noise = _rounding(diagonal, size)
+        return Evaluation(diagonal - 2 * xp.sum(terms, axis=1), None, noise, None, size)
 
 
 def _has_profile(kernel: Kernel) -> bool:
