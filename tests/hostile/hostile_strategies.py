@@ -124,7 +124,6 @@ PREIMAGES = st.one_of(
     st.sampled_from(SOLVERS.names),
     PENALTY.map(lambda p: f"=FixedPoint(penalty={p})"),
     PENALTY.map(lambda p: f"=Gradient(penalty={p})"),
-    PENALTY.map(lambda p: f"=ConformalMap(penalty={p})"),
     st.sampled_from(
         [
             "=Gradient(lower=0.0)",

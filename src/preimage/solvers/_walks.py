@@ -40,18 +40,14 @@ def walk_fractions(steps: int, beyond: float | tuple[float, float] = 0.0) -> np.
         raise ValueError(f"A walk needs at least its two ends; got steps={steps!r}.")
     try:
         before, after = np.broadcast_to(np.asarray(beyond, dtype=np.float64), (2,))
-    except (TypeError, ValueError) as error:
-        raise ValueError(_wrong_beyond(beyond)) from error
+    except (TypeError, ValueError):
+        before = after = np.nan
     if not (0 <= before < np.inf and 0 <= after < np.inf):
-        raise ValueError(_wrong_beyond(beyond))
+        raise ValueError(
+            "navigate goes beyond the ends of its line by a number of lengths of the line, not negative, or by two of "
+            f"them, before the first and after the second end; got beyond={beyond!r}."
+        )
     return np.linspace(-before, 1 + after, steps)
-
-
-def _wrong_beyond(beyond: object) -> str:
-    return (
-        "navigate goes beyond the ends of its line by a number of lengths of the line, not negative, or by two of "
-        f"them, before the first and after the second end; got beyond={beyond!r}."
-    )
 
 
 def navigate(
