@@ -22,7 +22,7 @@ from preimage.interop._page import kernel_record
 from preimage.interop._pipeline import AffineMap, Steps, affine_map_of, taken_apart
 from preimage.kernels import ChiSquaredDistance, Kernel, ManhattanDistance, ProfileKernel, Warped
 from preimage.solvers import FixedPoint, Gradient
-from preimage.solvers._descent import Box, spread
+from preimage.descent import Box, spread
 from preimage.solvers._nearest_image import enclosing_sphere
 
 # Components of a page: each has a slider, a picture and an entry in two menus.

@@ -16,6 +16,7 @@ from preimage._engine.removed import REMOVED
 ROOMS = (
     "kernels",
     "feature_space",
+    "descent",
     "solvers",
     "landmarks",
     "reduced_sets",
@@ -42,6 +43,8 @@ RENAMED: dict[str, str] = {
     "kernels.ProfileProduct": "kernels.Product",
     "kernels.ProfileSum": "kernels.Sum",
     "kernels.ScaledProfile": "kernels.Scaled",
+    "solvers.PreimageResult": "descent.PreimageResult",
+    "solvers.Reason": "descent.Reason",
 }
 # These hold a function, which is code; skops users may trust them on their own responsibility.
 HOLD_FUNCTIONS = ("CallableKernel", "FunctionFamily", "FunctionTransformation")

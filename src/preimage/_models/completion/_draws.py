@@ -25,7 +25,7 @@ from preimage._models.completion._fill import fill
 from preimage._models.completion._hiding import hidden_entries
 from preimage._models.completion._model import SubspaceFit
 from preimage._models.completion._start import complete_rows, neighbor_start
-from preimage.solvers._descent import Box, Objective
+from preimage.descent import Box, Objective
 
 # Arrays of shape (rows, d, d) that are alive at once while second derivatives are found and decomposed.
 SQUARE_ARRAYS = 6
