@@ -32,13 +32,14 @@ REMOVED = {
     "Select.rule=eigenvectors": "rule='removal' is exact, faster, and never worse in a step.",
     "leave_one_out.method=refit": "method='exact' gives the same scores to rounding errors.",
     "linear_leave_one_out.method=refit": "method='exact' gives the same scores to rounding errors.",
+    "ConformalMap.penalty": "Its correction was unstable; LearnedMap(kernel='linear') is a regression with a ridge.",
     "DistanceConstraint.form": "The form is 'inner_products'; the published one is for targets of length one.",
     "WeightedMean.form": "The form is 'inner_products'; the published one is for targets of length one.",
     "RandomlyPivotedCholesky.method": "Rows are drawn as method='accelerated' did; block_size=1 draws one at a time.",
 }
 
 # "Owner.parameter" and its new name, which the old one means for one release.
-RENAMED = {"EmpiricalKernelMap.points": "landmarks", "KernelPCA.eigensolver": "eigen_solver"}
+RENAMED_PARAMETERS = {"EmpiricalKernelMap.points": "landmarks", "KernelPCA.eigensolver": "eigen_solver"}
 
 
 def sentence(entry: str) -> str | None:
@@ -78,7 +79,7 @@ def renamed(owner: str, parameters: dict[str, Any], *, warns: bool = True) -> di
     """Parameters by their present names; files of earlier versions may have both, of which the new one counts."""
     found = dict(parameters)
     for old in parameters:
-        if (new := RENAMED.get(f"{owner}.{old}")) is None:
+        if (new := RENAMED_PARAMETERS.get(f"{owner}.{old}")) is None:
             continue
         value = found.pop(old)
         if warns:
