@@ -33,8 +33,7 @@ from preimage.kernels import Gaussian, Kernel, as_kernel
 from preimage.kernels._bandwidth import CLASS_RULES
 from preimage.widths import class_gram
 from preimage.widths._class_gram import has_width, stratified_rows
-from preimage.widths._class_width import check_class_labels, settled_gamma, width_curves
-from preimage.widths._dispersion import class_balls
+from preimage.widths._class_width import check_class_labels, class_balls, settled_gamma, width_curves
 
 CRITERIA = set(CLASS_RULES)
 
