@@ -28,6 +28,7 @@ REMOVED = {
     "neuro.noise_of_scans": "neuro.make_scans takes noise of any kind; nilearn.signal.clean removes slow signals.",
     "WidthSearch.criterion=primal_dual_ball": "criterion='enclosing_ball' is exact and faster.",
     "WidthSearch.criterion=randomized_ball": "criterion='enclosing_ball' is exact; n_samples takes fewer points.",
+    "SemiSupervisedKernelPCA.center_codes": "An encoding may be an array of any targets, one row per class.",
     "WidthSearch.n_steps": "It belonged to criterion='randomized_ball'.",
     "Select.rule=eigenvectors": "rule='removal' is exact, faster, and never worse in a step.",
     "leave_one_out.method=refit": "method='exact' gives the same scores to rounding errors.",

@@ -71,7 +71,7 @@ class Estimator(Saved, BaseEstimator):
 
     def __init_subclass__(cls, **options: Any) -> None:
         for name, method in _own_methods(cls):
-            setattr(cls, name, _wrapped(method, _fitting if is_fit(name) else _answering))
+            setattr(cls, name, _wrapped(method, name))
         super().__init_subclass__(**options)
 
     def set_params(self, **parameters: Any) -> Self:
@@ -125,65 +125,49 @@ def _own_methods(cls: type) -> Iterator[tuple[str, Any]]:
             yield name, method
 
 
-def _wrapped(method: Any, wrap: Callable[[Any], Any]) -> Any:
+def _wrapped(method: Any, name: str) -> Any:
     """The method or, where it exists under a condition only, the method that exists under it."""
     if inspect.isfunction(method):
-        found: Any = wrap(method)
+        found: Any = _watched(method, is_fit(name))
     else:
-        found = available_if(method.check)(wrap(method.fn))
+        found = available_if(method.check)(_watched(method.fn, is_fit(name)))
     found._gives_finite_results = True
     return found
 
 
-def _answering(method: Callable[..., Any]) -> Callable[..., Any]:
+def _watched(method: Callable[..., Any], fits: bool) -> Callable[..., Any]:
     # Of methods of coordinates, or of the model alone, no row of the result belongs to a row of inputs.
-    compares_rows = [*inspect.signature(method).parameters][1:2] == ["X"]
+    compares_rows = fits or [*inspect.signature(method).parameters][1:2] == ["X"]
 
     @wraps(method)
-    def answering(self: Any, *arguments: Any, **options: Any) -> Any:
+    def watched(self: Any, *arguments: Any, **options: Any) -> Any:
         name = f"{type(self).__name__}.{method.__name__}"
         arguments, options = _unharmed(arguments, options)
-        with working_method(name):
-            try:
-                result = method(self, *arguments, **options)
-            except FROM_INSIDE as error:
-                refuse_arguments(error, method, name, (self, *arguments), options)
-                raise
-            if isinstance(result, Iterator):
-                return _each_looked_at(self, result, name)
-            if type(result) is not np.ndarray or result.base is not None or getrefcount(result) > ONE_NAME:
-                result = unshared(result, [*arguments, *options.values(), *vars(self).values()])
-            rows = (arguments[0] if arguments else options.get("X")) if compares_rows else None
-            return follow_rows(_looked_at(self, result, rows, name), rows)
-
-    return answering
-
-
-def _fitting(method: Callable[..., Any]) -> Callable[..., Any]:
-    @wraps(method)
-    def fitting(self: Any, *arguments: Any, **options: Any) -> Any:
-        name = f"{type(self).__name__}.{method.__name__}"
-        arguments, options = _unharmed(arguments, options)
-        before = dict(vars(self))
+        before = dict(vars(self)) if fits else None
         try:
             with working_method(name):
                 result = method(self, *arguments, **options)
-                rows = arguments[0] if arguments else options.get("X")
-                _let_attributes_follow(self, rows)
-                _look_at_fit(self, rows)
-                if result is self:
-                    return result
-                result = unshared(result, [*arguments, *options.values(), *vars(self).values()])
-                return _looked_at(self, result, rows, name)
+                rows = (arguments[0] if arguments else options.get("X")) if compares_rows else None
+                if fits:
+                    _let_attributes_follow(self, rows)
+                    _look_at_fit(self, rows)
+                    if result is self:
+                        return result
+                elif isinstance(result, Iterator):
+                    return _each_looked_at(self, result, name)
+                if type(result) is not np.ndarray or result.base is not None or getrefcount(result) > ONE_NAME:
+                    result = unshared(result, [*arguments, *options.values(), *vars(self).values()])
+                return follow_rows(_looked_at(self, result, rows, name), rows)
         except BaseException as error:
-            # A model of NaN, or one that Ctrl-C stopped between two attributes, must not answer questions: it is as it
-            # was before. In one step, which no second Ctrl-C divides.
-            self.__dict__ = before
+            if before is not None:
+                # A model of NaN, or one that Ctrl-C stopped between two attributes, must not answer questions: it is as
+                # it was before. In one step, which no second Ctrl-C divides.
+                self.__dict__ = before
             if isinstance(error, FROM_INSIDE):
                 refuse_arguments(error, method, name, (self, *arguments), options)
             raise
 
-    return fitting
+    return watched
 
 
 def _unharmed(arguments: tuple[Any, ...], options: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -53,7 +53,6 @@ from preimage.estimators._cross_fit import cross_fitted, cross_fitted_errors
 from preimage.estimators._estimator import fit_blocks, refuse_weights_of_blocks, through_device, warn_of_exact_fit
 from preimage.estimators._impute_rows import imputed
 from preimage.estimators._kernel_input import (
-    KERNEL_CONSTRAINTS,
     LANDMARKS,
     Inputs,
     as_selector,
@@ -66,7 +65,7 @@ from preimage.estimators._kernel_input import (
     uses_landmarks,
     without_origin,
 )
-from preimage.estimators._preimages import ComponentPictures, points_of
+from preimage.estimators._preimages import TRANSFORMER_CONSTRAINTS, ComponentPictures, points_of
 from preimage.estimators._robust_denoise import (
     DenoisedRows,
     RobustOptions,
@@ -279,7 +278,7 @@ class KernelPCA(ComponentPictures):
             Interval(Real, 0, 1, closed="neither"),
             None,
         ],
-        **KERNEL_CONSTRAINTS,
+        **TRANSFORMER_CONSTRAINTS,
         "landmarks": LANDMARKS,
         "eigen_solver": [str, Eigensolver, None],
         "iterated_power": [Interval(Integral, 0, None, closed="left"), StrOptions({"auto"})],
@@ -288,14 +287,11 @@ class KernelPCA(ComponentPictures):
         "copy_X": ["boolean"],
         "fit_inverse_transform": ["boolean", None],
         "alpha": [Interval(Real, 0, None, closed="left"), None],
-        "preimage": [str, Preimage],
         "tol": [Interval(Real, 0, None, closed="left"), None],
         "max_iter": [Interval(Integral, 1, None, closed="left"), None],
         "max_memory": [Interval(Real, 0, None, closed="neither"), str, None],
         "device": [str, None],
         "n_jobs": [Integral, None],
-        "verbose": ["verbose"],
-        "random_state": ["random_state", np.random.Generator],
     }
 
     @ignores_removed

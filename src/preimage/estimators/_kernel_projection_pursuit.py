@@ -24,7 +24,6 @@ from preimage._models.components import (
 )
 from preimage.estimators._estimator import map_queries
 from preimage.estimators._kernel_input import (
-    KERNEL_CONSTRAINTS,
     LANDMARKS,
     Inputs,
     as_selector,
@@ -33,7 +32,7 @@ from preimage.estimators._kernel_input import (
     selection_rng,
     uses_landmarks,
 )
-from preimage.estimators._preimages import ComponentPictures, ExpansionFeatures
+from preimage.estimators._preimages import TRANSFORMER_CONSTRAINTS, ComponentPictures, ExpansionFeatures
 from preimage.exceptions import ConvergenceWarning, RankWarning, UnsupportedKernelError
 from preimage.feature_space import Expansion, Gram, Subspace
 from preimage.landmarks import Landmarks
@@ -146,7 +145,7 @@ class KernelProjectionPursuit(ExpansionFeatures, ComponentPictures):
 
     _parameter_constraints = {
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
-        **KERNEL_CONSTRAINTS,
+        **TRANSFORMER_CONSTRAINTS,
         "n_principal": [
             Interval(Integral, 1, None, closed="left"),
             Interval(Real, 0, 1, closed="neither"),
@@ -157,11 +156,8 @@ class KernelProjectionPursuit(ExpansionFeatures, ComponentPictures):
         "algorithm": [StrOptions({"parallel", "deflation"})],
         "landmarks": LANDMARKS,
         "n_starts": [Interval(Integral, 1, None, closed="left")],
-        "preimage": [str, Preimage],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "verbose": ["verbose"],
-        "random_state": ["random_state", np.random.Generator],
     }
 
     def __init__(

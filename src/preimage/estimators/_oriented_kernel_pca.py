@@ -21,9 +21,7 @@ from preimage._engine.validation import (
     with_weight,
 )
 from preimage._models.components import Noise, coordinate_moments, oriented_features
-from preimage._models.components._oriented import require_room
 from preimage.estimators._kernel_input import (
-    KERNEL_CONSTRAINTS,
     about_data,
     as_selector,
     gives_points,
@@ -33,7 +31,7 @@ from preimage.estimators._kernel_input import (
     selection_rng,
     uses_landmarks,
 )
-from preimage.estimators._preimages import ExpansionFeatures
+from preimage.estimators._preimages import TRANSFORMER_CONSTRAINTS, ExpansionFeatures
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Subspace
 from preimage.invariances import TangentCovariance, Transformation, as_tangent_covariance
@@ -149,13 +147,10 @@ class OrientedKernelPCA(ExpansionFeatures):
 
     _parameter_constraints = {
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
-        **KERNEL_CONSTRAINTS,
+        **TRANSFORMER_CONSTRAINTS,
         "landmarks": [Interval(Integral, 1, None, closed="left"), str, LandmarkSelector, "array-like", object, None],
         "invariances": [TangentCovariance, Transformation, callable, list, tuple, None],
         "alpha": [Interval(Real, 0, None, closed="neither")],
-        "preimage": [str, Preimage],
-        "verbose": ["verbose"],
-        "random_state": ["random_state", np.random.Generator],
     }
 
     def __init__(
@@ -231,7 +226,8 @@ class OrientedKernelPCA(ExpansionFeatures):
         rows_of = self._rows_elsewhere if in_blocks else self._rows_in_memory
         X, weights, noise = rows_of(X, y, sample_weight, noise_samples, pairs)
         points = self._few_points(X, weights, noise) if in_blocks else self._expansion_points(X, noise)
-        require_room(points)
+        advice = "Give landmarks=1000, say."
+        require_square_matrices("Oriented kernel PCA", points.shape[0], MATRICES, points, advice)
         space = Subspace.span(self.kernel_, points, who="Oriented kernel PCA")
         signal = coordinate_moments(space, X, weights)
         scatter = noise.moment(space, X, weights)
@@ -296,9 +292,6 @@ class OrientedKernelPCA(ExpansionFeatures):
         if not uses_landmarks("Oriented kernel PCA of all rows", self.landmarks, candidates):
             # Features with signal are combinations of differences of images, which lie in the span of the images of
             # all points whatever the origin. A span of landmarks changes with the origin, and keeps that of the inputs.
-            require_square_matrices(
-                "Oriented kernel PCA", candidates.shape[0], MATRICES, candidates, "Give landmarks=1000, say."
-            )
             self.kernel_ = about_data(self.kernel_, X)
             return candidates
         return self._selected(candidates)

@@ -17,13 +17,21 @@ from preimage._engine.warnings import warn_user
 from preimage._models.components import Features
 from preimage._models.machines import Coordinates, KernelMachine
 from preimage.estimators._estimator import Estimator
-from preimage.estimators._kernel_input import with_kernel_tags
+from preimage.estimators._kernel_input import KERNEL_CONSTRAINTS, with_kernel_tags
 from preimage.exceptions import ConvergenceWarning, UnsupportedKernelError
 from preimage.feature_space import Expansion, Subspace
 from preimage.kernels import Kernel
 from preimage.solvers import Preimage, PreimageResult, TargetSolver, free_length_preimages
 from preimage.solvers._learned import training_sample
 from preimage.solvers._walks import as_linear_functions, basis_images, navigate
+
+# Constraints of the parameters that all of them have.
+TRANSFORMER_CONSTRAINTS = {
+    **KERNEL_CONSTRAINTS,
+    "preimage": [str, Preimage],
+    "verbose": ["verbose"],
+    "random_state": ["random_state", np.random.Generator],
+}
 
 
 class PreimageTransformer(ReportsProgress, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):

@@ -11,6 +11,7 @@ from sklearn.utils.validation import column_or_1d
 from preimage._engine.arrays import from_device, in_precision, is_chunked, take_rows
 from preimage._engine.memory import require_square_matrices
 from preimage._engine.progress import reports_progress
+from preimage._engine.removed import ignores_removed
 from preimage._engine.typing import Array, Rows, Seed, Targets
 from preimage._engine.validation import Interval, StrOptions, check_parameters, check_weights, with_weight
 from preimage._models.components import (
@@ -19,7 +20,6 @@ from preimage._models.components import (
     semi_supervised_subspace,
 )
 from preimage.estimators._kernel_input import (
-    KERNEL_CONSTRAINTS,
     LANDMARKS,
     as_selector,
     is_auto,
@@ -27,7 +27,7 @@ from preimage.estimators._kernel_input import (
     selection_rng,
     uses_landmarks,
 )
-from preimage.estimators._preimages import PreimageTransformer
+from preimage.estimators._preimages import TRANSFORMER_CONSTRAINTS, PreimageTransformer
 from preimage.exceptions import UnsupportedKernelError
 from preimage.landmarks import Landmarks
 from preimage.solvers import Auto, Gradient, Preimage, as_preimage
@@ -89,9 +89,6 @@ class SemiSupervisedKernelPCA(PreimageTransformer):
     first_class : label or None, default=None
         The class that "one_vs_rest" and "first" begin with, such as that of the points to be denoised where it is
         known, and the positive one of "two_class". None is the order of `classes_`, of which the second is positive.
-    center_codes : bool, default=False
-        Whether targets have their mean over the labelled points subtracted: functions are not centred, so that an
-        offset by unequal classes costs norm.
     preimage : str or Preimage, default="auto"
         How `inverse_transform` and `denoise` find pre-images; names as in `KernelPCA`, but "auto" denoises by
         descent. "fixed_point" works as well, but takes many steps where coefficients have both signs, and with
@@ -162,18 +159,15 @@ class SemiSupervisedKernelPCA(PreimageTransformer):
 
     _parameter_constraints = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
-        **KERNEL_CONSTRAINTS,
+        **TRANSFORMER_CONSTRAINTS,
         "landmarks": LANDMARKS,
         "label_weight": [Interval(Real, 0, None, closed="left")],
         "scale": [Interval(Real, 1e-50, 1e50, closed="both")],
         "encoding": [StrOptions(set(ENCODINGS)), callable, "array-like"],
         "first_class": "no_validation",
-        "center_codes": ["boolean"],
-        "preimage": [str, Preimage],
-        "verbose": ["verbose"],
-        "random_state": ["random_state", np.random.Generator],
     }
 
+    @ignores_removed
     def __init__(
         self,
         n_components: int = 2,
@@ -188,7 +182,6 @@ class SemiSupervisedKernelPCA(PreimageTransformer):
         scale: float = 0.577,
         encoding: Any = "auto",
         first_class: Any = None,
-        center_codes: bool = False,
         preimage: str | Preimage = "auto",
         verbose: bool = False,
         random_state: Seed = 0,
@@ -204,7 +197,6 @@ class SemiSupervisedKernelPCA(PreimageTransformer):
         self.scale = scale
         self.encoding = encoding
         self.first_class = first_class
-        self.center_codes = center_codes
         self.preimage = preimage
         self.verbose = verbose
         self.random_state = random_state
@@ -265,14 +257,7 @@ class SemiSupervisedKernelPCA(PreimageTransformer):
     def _components(self, X: Array, labels: "PartialLabels", weights: np.ndarray | None) -> SemiSupervisedSubspace:
         count, of_labels = int(self.n_components), None if weights is None else weights[labels.rows]
         options = {"label_weight": float(self.label_weight), "scale": float(self.scale)}
-        targets = component_targets(
-            labels,
-            self.encoding,
-            count,
-            first_class=self.first_class,
-            centered=self.center_codes,
-            weights=of_labels,
-        )
+        targets = component_targets(labels, self.encoding, count, self.first_class)
         if self.landmarks_ is None:
             advice = "Give landmarks=500, say."
             require_square_matrices("Semi-supervised kernel PCA", X.shape[0], DENSE_MATRICES, X, advice)
@@ -350,41 +335,13 @@ def partial_labels(estimator: Any, y: Targets, n: int) -> PartialLabels:
 
 
 def component_targets(
-    labels: PartialLabels,
-    encoding: Any,
-    n_components: int,
-    *,
-    first_class: Any = None,
-    centered: bool = False,
-    weights: np.ndarray | None = None,
+    labels: PartialLabels, encoding: Any, n_components: int, first_class: Any = None
 ) -> list[np.ndarray | None]:
-    """Targets of the labelled rows, an array of shape (l,) or None for each component; those left out mean None.
-
-    Parameters
-    ----------
-    labels : PartialLabels
-    encoding : str, callable or array
-        See `SemiSupervisedKernelPCA`.
-    n_components : int
-    first_class : object, optional
-        The class that comes first, or counts as positive.
-    centered : bool, default=False
-        Whether the mean over the labelled rows is subtracted.
-    weights : array of shape (l,), optional
-        Weights of the labelled rows in that mean.
-
-    Returns
-    -------
-    list
-    """
+    """Targets of the labelled rows, an array of shape (l,) or None for each component; those left out mean None."""
     if labels.rows.size == 0:
         return []
     codes = code_matrix(labels.classes, encoding, n_components, first_class)
-    of_rows = lambda column: None if np.isnan(column).any() else column[labels.numbers]
-    targets: list[np.ndarray | None] = [of_rows(column) for column in codes.T[:n_components]]
-    if centered:
-        targets = [None if target is None else target - np.average(target, weights=weights) for target in targets]
-    return targets
+    return [None if np.isnan(column).any() else column[labels.numbers] for column in codes.T[:n_components]]
 
 
 def code_matrix(classes: np.ndarray, encoding: Any, n_components: int, first_class: Any = None) -> np.ndarray:

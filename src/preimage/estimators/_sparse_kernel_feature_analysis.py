@@ -4,15 +4,13 @@ from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any
 
-import numpy as np
-
 from preimage._engine.finite import refuse_overflowing_fit
 from preimage._engine.progress import reports_progress
 from preimage._engine.typing import Array, Rows, Seed, Targets
 from preimage._engine.validation import Interval, StrOptions, check_parameters, generator
 from preimage._models.components import kernel_features
-from preimage.estimators._kernel_input import KERNEL_CONSTRAINTS, landmark_inputs, without_origin
-from preimage.estimators._preimages import ExpansionFeatures
+from preimage.estimators._kernel_input import landmark_inputs, without_origin
+from preimage.estimators._preimages import TRANSFORMER_CONSTRAINTS, ExpansionFeatures
 from preimage.landmarks import FeatureAnalysis
 from preimage.solvers import Preimage, as_preimage
 
@@ -106,15 +104,12 @@ class SparseKernelFeatureAnalysis(ExpansionFeatures):
 
     _parameter_constraints = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
-        **KERNEL_CONSTRAINTS,
+        **TRANSFORMER_CONSTRAINTS,
         "n_candidates": [Interval(Integral, 1, None, closed="left"), None],
         "criterion": [StrOptions({"variance", "kurtosis"})],
         "norm": [StrOptions({"l1", "l2"})],
         "center": ["boolean"],
         "tol": [Interval(Real, 0, 1, closed="left"), None],
-        "preimage": [str, Preimage],
-        "verbose": ["verbose"],
-        "random_state": ["random_state", np.random.Generator],
     }
 
     def __init__(

@@ -1,6 +1,7 @@
 """Oriented kernel PCA: features that vary with a signal and not with a noise."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -25,7 +26,6 @@ from preimage._engine.linalg import (
     require_variance,
     svd,
 )
-from preimage._engine.memory import memory_budget
 from preimage._engine.rows import sum_rows
 from preimage._engine.typing import Array, Rows
 from preimage._engine.warnings import warn_user
@@ -86,28 +86,15 @@ def rayleigh(signal_factor: Array, noise: Array, n_components: int | None = None
             f"A ratio of signal to noise needs noise in every direction; the noise matrix of shape "
             f"{tuple(noise.shape)} is not positive definite. Add a ridge to it, or a larger one."
         )
-    U, singular, _ = svd(_solve_lower(factor, signal_factor))
+    if isinstance(factor, np.ndarray):
+        lower, upper = partial(triangular_solve, factor), partial(triangular_solve, factor, transposed=True)
+    else:
+        solve = array_namespace(factor).linalg.solve
+        lower, upper = partial(solve, factor), partial(solve, factor.T)
+    U, singular, _ = svd(lower(signal_factor))
     count = singular.shape[0] if n_components is None else min(n_components, singular.shape[0])
-    directions = _solve_upper(factor, U[:, :count])
+    directions = upper(U[:, :count])
     return singular[:count] ** 2, directions * fix_signs(directions)
-
-
-def _solve_lower(factor: Array, B: Array) -> Array:
-    """L⁻¹ B."""
-    if isinstance(factor, np.ndarray):
-        return triangular_solve(factor, B)
-    return array_namespace(factor).linalg.solve(factor, B)
-
-
-def _solve_upper(factor: Array, B: Array) -> Array:
-    """L⁻ᵀ B."""
-    if isinstance(factor, np.ndarray):
-        return triangular_solve(factor, B, transposed=True)
-    return array_namespace(factor).linalg.solve(factor.T, B)
-
-
-# Arrays of the size of a Gram matrix that exist together in a fit on all points: measured as a peak of 11.
-GRAM_COPIES = 11
 
 
 @dataclass(frozen=True)
@@ -178,17 +165,6 @@ class Noise:
         if self.pairs is not None:
             terms.append(pair_moment(space, *self.pairs, self.pair_weights))
         return sum(terms[1:], start=terms[0]) if terms else None
-
-
-def require_room(points: Array) -> None:
-    """Refuse points whose frame, and matrices in its coordinates, take more than half of the free memory."""
-    n, budget = points.shape[0], memory_budget(None, points)
-    needed = GRAM_COPIES * 8 * n * n
-    if needed > budget:
-        raise MemoryError(
-            f"Oriented kernel PCA on {n} points needs {needed / 1e9:.1f} GB of memory, and half of what is free is "
-            f"{budget / 1e9:.1f} GB. Give landmarks=1000, say."
-        )
 
 
 def pair_moment(space: Subspace, X: Rows, X_noisy: Rows, weights: np.ndarray | None = None) -> Array:
