@@ -17,13 +17,12 @@ from preimage._models.machines import Coordinates, KernelMachine
 from preimage.estimators._estimator import Estimator
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
-    as_selector,
     gives_points,
     is_precomputed,
     kernel_and_inputs,
     kernel_on_sample,
     named_kernel,
-    selection_rng,
+    selected,
     uses_landmarks,
     with_kernel_tags,
 )
@@ -179,8 +178,7 @@ class EmpiricalKernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Esti
             return own_copy(check_points(self, self.landmarks, reset=False), self.landmarks)
         if not uses_landmarks("A map to all rows", self.landmarks, X):
             return X
-        rng = selection_rng(self.landmarks, self.random_state)
-        self.landmarks_ = as_selector(self.landmarks).select(self.kernel_, X, rng=rng).required()
+        self.landmarks_ = selected(self, self.landmarks, self.kernel_, X)
         refuse_overflowing_fit("landmarks_.residuals_path", self.landmarks_.residuals_path, X)
         return self.landmarks_.points
 

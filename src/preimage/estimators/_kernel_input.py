@@ -39,7 +39,7 @@ from preimage._engine.validation import (
 from preimage.kernels import Kernel, Scaled, ShiftedInputs, Sum, as_kernel
 from preimage.kernels._bandwidth import CLASS_RULES, GAMMA, RECONSTRUCTION
 from preimage.kernels._moderate import moderate_inputs
-from preimage.landmarks import LandmarkSelector, as_landmarks
+from preimage.landmarks import Landmarks, LandmarkSelector, as_landmarks
 from preimage.widths._class_gram import stratified_rows
 from preimage.widths._class_width import CLASS_POINTS, check_class_labels, with_class_widths
 
@@ -340,6 +340,12 @@ def as_selector(landmarks: Any) -> LandmarkSelector:
 def selection_rng(landmarks: Any, random_state: Seed) -> np.random.Generator | None:
     """The source of random numbers for a selection: None for a selector object, which has a seed of its own."""
     return None if isinstance(landmarks, LandmarkSelector) else generator(random_state)
+
+
+def selected(estimator: Any, landmarks: Any, kernel: Kernel, X: Rows) -> Landmarks:
+    """Landmarks among the rows of X as a `landmarks` parameter of an estimator says."""
+    rng = selection_rng(landmarks, estimator.random_state)
+    return as_selector(landmarks).select(kernel, X, rng=rng).required()
 
 
 def batch_rng(random_state: Seed, seen: float) -> np.random.Generator:

@@ -80,7 +80,6 @@ from preimage.kernels import Kernel
 from preimage.kernels._bandwidth import RECONSTRUCTION
 from preimage.landmarks import Landmarks
 from preimage.solvers import LearnedMap, Preimage, as_preimage
-from preimage.solvers._learned import training_sample
 from preimage.solvers._reconstruction_width import with_reconstruction_width
 
 # Rows of a Dask array up to which this process computes alone unless it is told otherwise: the fit takes about a
@@ -271,6 +270,8 @@ class KernelPCA(ComponentPictures):
     >>> np.round(distances, 2)
     array([0.13, 0.03])
     """
+
+    landmarks_: Landmarks | None
 
     _parameter_constraints = {
         "n_components": [
@@ -752,9 +753,9 @@ class KernelPCA(ComponentPictures):
         some.eigen_result_ = replace(found, values=values, residuals=residuals)
         some.n_components_ = len(numbers)
         solver = self._preimage_solver()
-        if solver.learns and not self.kernel_.points_are_row_numbers:
+        if solver.learns:
             with limited_memory(self.max_memory, some.subspace_.frame.coefficients):
-                some.preimage_ = solver.fit(some.subspace_, some.X_fit_)
+                some.preimage_ = some._fitted_preimage(solver, some.X_fit_)
         return some
 
     def _cross_fitted_errors(self, X: Rows, diagonal: Any, n_components: int | None, cross_fit: Any) -> Array:
@@ -876,8 +877,10 @@ class KernelPCA(ComponentPictures):
                 X, workers = self._gathered(X)
             weights = in_memory(sample_weight)
             inputs = exact_inputs(self, X, in_memory(y), weights, copy=self.copy_X, about_mean=self.center)
-            result = self._fit_exactly(inputs, workers)
-            self._store_exact(inputs, result)
+            result, weights = self._fit_exactly(inputs, workers), inputs.weights
+            self._store(inputs.kernel, result, inputs.X, inputs.X.shape[0])
+            if weights is not None and not self.center:
+                self._kept_weights = (weights / weights.sum())[:, None]
             return None if chunked else result.scores
 
     def _gathered(self, X: Rows) -> tuple[Rows, Workers | None]:
@@ -942,35 +945,21 @@ class KernelPCA(ComponentPictures):
             device=self.device,
         )
 
-    def _store_exact(self, inputs: Inputs, result: PrincipalSubspace) -> None:
-        self.__dict__.pop("_landmark_model", None)
-        self.kernel_, self.route_ = inputs.kernel, "exact"
-        weights = inputs.weights
-        self._kept_weights = None if weights is None or self.center else (weights / weights.sum())[:, None]
-        self.landmarks_: Landmarks | None = None
-        self._store(result, inputs.X, inputs.X.shape[0])
-
     def _store_landmarks(self, model: LandmarkModel, X: Rows, n_rows: int) -> None:
         """Store the model; `X` are the rows that a pre-image solver may learn from."""
-        self._kept_weights = None
-        self.kernel_ = model.kernel
-        if is_lazy(X):
-            X = training_sample(X) if self._preimage_solver().learns else model.landmarks.points
-        self._store(model.principal, X, n_rows)
+        self._store(model.kernel, model.principal, X, n_rows)
         self._landmark_model, self.route_, self.landmarks_ = model, "landmarks", model.landmarks
 
-    def _store(self, result: PrincipalSubspace, X: Rows, n_rows: int) -> None:
-        solver = self._preimage_solver()
-        # A precomputed kernel has no inputs to go back to; `inverse_transform` says so.
-        with limited_memory(self.max_memory, result.subspace.frame.coefficients):
-            self.preimage_ = solver if self.kernel_.points_are_row_numbers else solver.fit(result.subspace, X)
-        self.subspace_ = result.subspace
-        self.eigenvalues_ = result.eigenvalues
-        self.explained_variance_ = result.variances
-        self.explained_variance_ratio_ = result.fractions
-        self.n_components_ = len(result.subspace)
-        self.n_samples_seen_ = int(n_rows)
-        self.eigen_result_ = result.eigen
+    def _store(self, kernel: Kernel, result: PrincipalSubspace, X: Rows, n_rows: int) -> None:
+        self.__dict__.pop("_landmark_model", None)
+        self.route_, self._kept_weights = "exact", None
+        self.landmarks_ = None
+        self.kernel_, self.subspace_ = kernel, result.subspace
+        self.eigenvalues_, self.eigen_result_ = result.eigenvalues, result.eigen
+        self.explained_variance_, self.explained_variance_ratio_ = result.variances, result.fractions
+        self.n_components_, self.n_samples_seen_ = len(result.subspace), int(n_rows)
+        with limited_memory(self.max_memory, self.subspace_.frame.coefficients):
+            self.preimage_ = self._fitted_preimage(self._preimage_solver(), X)
 
     def _require_inputs(self) -> None:
         super()._require_inputs()

@@ -23,12 +23,11 @@ from preimage._engine.validation import (
 from preimage._models.components import Noise, coordinate_moments, oriented_features
 from preimage.estimators._kernel_input import (
     about_data,
-    as_selector,
     gives_points,
     is_precomputed,
     kernel_and_inputs,
     landmark_inputs,
-    selection_rng,
+    selected,
     uses_landmarks,
 )
 from preimage.estimators._preimages import TRANSFORMER_CONSTRAINTS, ExpansionFeatures
@@ -282,7 +281,7 @@ class OrientedKernelPCA(ExpansionFeatures):
         if numbers.size > CANDIDATE_ROWS:
             numbers = np.sort(rng.choice(numbers, CANDIDATE_ROWS, replace=False))
         rows, of_rows = noise.sampled(X, numbers, rng)
-        return self._selected(of_rows.points_with(rows))
+        return selected(self, self.landmarks, self.kernel_, of_rows.points_with(rows)).points
 
     def _expansion_points(self, X: Array, noise: Noise) -> Array:
         """The points z; on all rows `kernel_` may then be evaluated about their mean."""
@@ -294,11 +293,7 @@ class OrientedKernelPCA(ExpansionFeatures):
             # all points whatever the origin. A span of landmarks changes with the origin, and keeps that of the inputs.
             self.kernel_ = about_data(self.kernel_, X)
             return candidates
-        return self._selected(candidates)
-
-    def _selected(self, candidates: Array) -> Array:
-        rng = selection_rng(self.landmarks, self.random_state)
-        return as_selector(self.landmarks).select(self.kernel_, candidates, rng=rng).required().points
+        return selected(self, self.landmarks, self.kernel_, candidates).points
 
     def _pairs(self, pairs: Any, X: Array) -> tuple[Array, Array]:
         two = _are_two(pairs)

@@ -21,10 +21,9 @@ from preimage._models.components import (
 )
 from preimage.estimators._kernel_input import (
     LANDMARKS,
-    as_selector,
     is_auto,
     kernel_and_inputs,
-    selection_rng,
+    selected,
     uses_landmarks,
 )
 from preimage.estimators._preimages import TRANSFORMER_CONSTRAINTS, PreimageTransformer
@@ -251,8 +250,7 @@ class SemiSupervisedKernelPCA(PreimageTransformer):
             landmarks = FEW if is_chunked(X) or X.shape[0] > MOST_DENSE else None
         if not uses_landmarks("Semi-supervised kernel PCA", landmarks, X):
             return None
-        rng = selection_rng(landmarks, self.random_state)
-        return as_selector(landmarks).select(self.kernel_, X, rng=rng).required()
+        return selected(self, landmarks, self.kernel_, X)
 
     def _components(self, X: Array, labels: "PartialLabels", weights: np.ndarray | None) -> SemiSupervisedSubspace:
         count, of_labels = int(self.n_components), None if weights is None else weights[labels.rows]
