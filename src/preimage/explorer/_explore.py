@@ -23,7 +23,7 @@ from preimage.explorer._precision import counted, require_finite, shown
 from preimage.explorer._rows import PICTURES, DrawnRows, filled_entries, number_of_rows
 from preimage.interop import machine_of
 from preimage.interop._pipeline import final_step, taken_apart, unwrapped
-from preimage.kernels import Kernel, ProfileKernel
+from preimage.kernels import Kernel, is_profile
 from preimage.persistence import on_host
 
 # Widths that differ by less are one: rules such as "median" give the same number up to rounding.
@@ -190,7 +190,7 @@ def _title(estimator: Any, total: int) -> str:
     last = taken_apart(estimator)[1]
     method = next((name for cls, name in _METHODS.items() if isinstance(last, cls)), "Kernel PCA")
     kernel = fitted_kernel(last)
-    named = f", {type(kernel).__name__} kernel" if isinstance(kernel, ProfileKernel) else ""
+    named = f", {type(kernel).__name__} kernel" if is_profile(kernel) else ""
     return f"{method} of {counted(total, 'row')}{named}"
 
 

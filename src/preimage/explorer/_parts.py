@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from preimage._engine.arrays import in_memory, is_sparse, to_dense, to_numpy
 from preimage._engine.typing import Array, Seed
 from preimage._engine.warnings import unwarned
+from preimage.descent import Box, spread
 from preimage.estimators import KernelNoveltyDetector
 from preimage.explorer._compression import Loss, small_model
 from preimage.explorer._models import PageModel, page_model, width_of
@@ -22,7 +23,6 @@ from preimage.interop._page import kernel_record
 from preimage.interop._pipeline import AffineMap, Steps, affine_map_of, taken_apart
 from preimage.kernels import ChiSquaredDistance, Kernel, ManhattanDistance, ProfileKernel, Warped
 from preimage.solvers import FixedPoint, Gradient
-from preimage.solvers._descent import Box, spread
 from preimage.solvers._nearest_image import enclosing_sphere
 
 # Components of a page: each has a slider, a picture and an entry in two menus.

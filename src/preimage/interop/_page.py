@@ -155,6 +155,7 @@ class PageGraph(Graph):
     who, operators = "explore", "operators of a page"
     quantities = tuple(_QUANTITIES)
     without = (Precomputed,)
+    further = ("Log1p", "Expm1")
 
     def __init__(self, tables: "Tables") -> None:
         super().__init__(np.float64)

@@ -16,6 +16,7 @@ from preimage._engine.removed import REMOVED
 ROOMS = (
     "kernels",
     "feature_space",
+    "descent",
     "solvers",
     "landmarks",
     "reduced_sets",
@@ -37,7 +38,14 @@ ROOMS = (
 # Of these, the ones in the private folder of models.
 MODELS = ("components", "completion", "regression", "machines", "clustering", "discriminants")
 # Names in files of earlier versions, of classes that have another room or name since.
-RENAMED: dict[str, str] = {}
+RENAMED: dict[str, str] = {
+    "kernels.ProfilePower": "kernels.Power",
+    "kernels.ProfileProduct": "kernels.Product",
+    "kernels.ProfileSum": "kernels.Sum",
+    "kernels.ScaledProfile": "kernels.Scaled",
+    "solvers.PreimageResult": "descent.PreimageResult",
+    "solvers.Reason": "descent.Reason",
+}
 # These hold a function, which is code; skops users may trust them on their own responsibility.
 HOLD_FUNCTIONS = ("CallableKernel", "FunctionFamily", "FunctionTransformation")
 # Modules of scikit-learn whose public classes may be steps before or after our models, or inside them. Left out are

@@ -55,7 +55,7 @@ from preimage.interop import Folded, fold, machine_of, to_onnx
 from preimage.interop._pipeline import final_step
 from preimage.kernels import Precomputed, gammas_of
 from preimage.persistence import Saved
-from preimage.reduced_sets import REDUCER_NAMES, Reducer, as_reducer
+from preimage.reduced_sets import REDUCERS, Reducer, as_reducer
 from preimage.solvers import Preimage, PreimageResult, TargetSolver, as_preimage
 
 # How much a score may drop where neither a size nor a tolerance is given: half a percentage point, about the standard
@@ -77,7 +77,7 @@ class Compressed(ReportsProgress, FiniteResults, Saved, BaseEstimator):
     _parameter_constraints = {
         "estimator": [BaseEstimator, None],
         "n_points": [Interval(Integral, 1, None, closed="left"), Interval(RealNotInt, 0, 1, closed="right"), None],
-        "method": [StrOptions(set(REDUCER_NAMES)), Reducer],
+        "method": [StrOptions(set(REDUCERS.names)), Reducer],
         "tolerance": [Interval(Real, 0, None, closed="left"), None],
         "shared": ["boolean"],
         "dtype": [StrOptions({"float32", "float64"}), None],

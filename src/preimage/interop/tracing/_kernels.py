@@ -26,6 +26,7 @@ from preimage.kernels import (
     Sum,
     Warped,
 )
+from preimage.kernels._combinations import Combination
 
 # How a kernel writes its values k(x, p) and its diagonal k(x, x).
 Values: TypeAlias = Callable[[Graph, Any, Tensor, np.ndarray], Tensor]
@@ -51,8 +52,8 @@ def _is_profile(graph: Graph, kernel: Kernel) -> bool:
     # Methods that a subclass has written anew compute something else.
     return (
         isinstance(kernel, ProfileKernel)
-        and type(kernel).prepare is ProfileKernel.prepare
-        and type(kernel).diagonal is ProfileKernel.diagonal
+        and type(kernel).prepare in (ProfileKernel.prepare, Combination.prepare)
+        and type(kernel).diagonal in (ProfileKernel.diagonal, Combination.diagonal)
         and kernel.pairwise in graph.quantities
     )
 

@@ -32,12 +32,15 @@ class Graph(ABC):
         Those with an implementation.
     without : tuple of classes
         Kernels that have rules, but no meaning for the target.
+    further : tuple of str
+        Elementwise operators that ONNX lacks and the target has.
     """
 
     who: str
     operators: str
     quantities: tuple[PairwiseQuantity, ...]
     without: tuple[type[Kernel], ...] = ()
+    further: tuple[str, ...] = ()
 
     def __init__(self, dtype: DTypeLike) -> None:
         self.dtype = np.dtype(dtype)
@@ -193,10 +196,26 @@ def _binary(operator: str) -> Callable[[Any, Any], Traced]:
     return lambda x, y: x.apply(operator, y) if isinstance(x, Traced) else y.apply(operator, x, reverse=True)
 
 
+def _log1p(x: Traced) -> Traced:
+    """log(1 + x), where no operator is, from the logarithm of u = 1 + x as rounded, times x/(u − 1)."""
+    if "Log1p" in x.graph.further:
+        return x.apply("Log1p")
+    u, is_rounded = 1 + x, (1 + x > 1) | (1 + x < 1)
+    near = _where(is_rounded, u.apply("Log") * (x / _where(is_rounded, u - 1, 1.0)), x)
+    return _where(x < 1, near, u.apply("Log"))
+
+
+def _expm1(x: Traced) -> Traced:
+    """exp(x) − 1 = tanh(x/2) (exp(x) + 1), where no operator is."""
+    if "Expm1" in x.graph.further:
+        return x.apply("Expm1")
+    return (0.5 * x).apply("Tanh") * (x.apply("Exp") + 1)
+
+
 # Operators by the names that the standard has for them.
 _SAME = ("abs", "sign", "floor", "ceil", "exp", "log", "sqrt", "sin", "cos", "tan", "asin", "acos", "atan")
-_HYPERBOLIC = ("sinh", "cosh", "tanh", "asinh", "acosh", "atanh")
-UNARY = {name: name.title() for name in (*_SAME, *_HYPERBOLIC)} | {"negative": "Neg", "logical_not": "Not"}
+_FURTHER = ("sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "log1p", "expm1")
+UNARY = {name: name.capitalize() for name in (*_SAME, *_FURTHER)} | {"negative": "Neg", "logical_not": "Not"}
 BINARY = {
     **{"add": "Add", "subtract": "Sub", "multiply": "Mul", "divide": "Div", "pow": "Pow"},
     **{"maximum": "Max", "minimum": "Min", "logical_and": "And", "logical_or": "Or"},
@@ -205,8 +224,10 @@ BINARY = {
 # What array namespaces are made of: array_api_compat compares them by name.
 _NAMESPACE = ModuleType("traced_tensors")
 vars(_NAMESPACE).update(
-    **{name: _operator(operator) for name, operator in UNARY.items()},
+    {name: _operator(operator) for name, operator in UNARY.items()},
     **{name: _binary(operator) for name, operator in BINARY.items()},
+    log1p=_log1p,
+    expm1=_expm1,
     clip=_clip,
     positive=lambda x: x,
     square=lambda x: x * x,
