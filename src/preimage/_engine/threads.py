@@ -14,8 +14,8 @@ from typing import Any
 import joblib
 from threadpoolctl import ThreadpoolController
 
-from preimage._engine.guards import Guard, Unwarned
 from preimage._engine.progress import unreported
+from preimage._engine.warnings import Guard, Unwarned
 
 
 class _Limits:

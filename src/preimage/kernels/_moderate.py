@@ -3,7 +3,7 @@
 import numpy as np
 
 from preimage._engine.arrays import as_points, in_double, is_lazy, itemsize, squared_row_norms, take_rows, to_numpy
-from preimage._engine.scale import are_moderate_values, largest_entry, training_inputs
+from preimage._engine.finite import are_moderate_values, largest_entry, training_inputs
 from preimage._engine.typing import Array, Rows
 from preimage._engine.warnings import unwarned
 from preimage.kernels._kernel import Kernel

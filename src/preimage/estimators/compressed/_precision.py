@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from preimage._engine.arrays import in_precision, itemsize, take_rows, to_numpy
-from preimage._engine.scale import largest_entry, largest_query, refuse_far_queries
+from preimage._engine.finite import largest_entry, largest_query, refuse_far_queries
 from preimage._engine.typing import Array, Rows
 from preimage._models.machines import KernelMachine
 from preimage.feature_space import Expansion
