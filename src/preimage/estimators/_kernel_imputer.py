@@ -36,11 +36,9 @@ from preimage._models.completion import (
     ColumnScale,
     IncompleteFit,
     NoisySubspace,
-    PartialRows,
     SubspaceEnergy,
     SubspaceFit,
-    complete_rows,
-    fill,
+    fill_near,
     fit_incomplete,
     median_distance,
     neighbor_start,
@@ -396,14 +394,13 @@ class KernelImputer(
             is_whole = True
         if some.size < 2:
             raise ValueError(f"KernelImputer needs at least 2 rows with a known entry; got {some.size}.")
-        partial = PartialRows.of(X, observed)
-        median = median_distance(partial)
+        median = median_distance(X, observed)
         self.start_scale_ = median
         self._forget_other_method()
         if self.method_ == CONDITIONAL:
             rows = self._fit_conditional(X, observed, rng)
             return rows if is_whole and not bool(xp.all(observed)) else None
-        start = neighbor_start(partial, X, observed, median, same=True)
+        start = neighbor_start(X, observed, median)
         self.kernel_ = self._resolved_kernel(start, median)
         fit = self._subspace_fit(start, observed, rng)
         found = fit_incomplete(
@@ -458,9 +455,8 @@ class KernelImputer(
         if self.method_ == CONDITIONAL:
             found = self._conditional_filled(scaled, known)
         else:
-            points = complete_rows(self.subspace_.frame.points)
-            start = neighbor_start(points, scaled, known, self.start_scale_)
-            found = fill(self._energy(), known, start, box=self._box(start)).points
+            points, box = self.subspace_.frame.points, self._box(scaled)
+            found = fill_near(self._energy(), scaled, known, points, self.start_scale_, box=box).points
         return xp.where(known, coded, self._unscaled(found))
 
     def _energy(self) -> SubspaceEnergy:

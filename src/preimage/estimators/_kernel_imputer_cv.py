@@ -12,13 +12,13 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._engine.arrays import array_namespace, from_numpy, in_memory, is_lazy, take_rows, to_numpy
+from preimage._engine.arrays import array_namespace, in_memory, is_lazy, take_rows, to_numpy
 from preimage._engine.memory import limited_memory
 from preimage._engine.progress import ReportsProgress, reports_progress, stage
 from preimage._engine.threads import within_n_jobs
 from preimage._engine.typing import Array, Rows, Seed, Targets
 from preimage._engine.validation import Interval, check_parameters, generator
-from preimage._models.completion import HiddenRows, PartialRows, fit_incomplete, neighbor_start
+from preimage._models.completion import HiddenRows, fit_incomplete, neighbor_start
 from preimage.estimators._conditional_imputation import CONDITIONAL, ENERGY
 from preimage.estimators._finite_results import FiniteResults
 from preimage.estimators._kernel_imputer import KernelImputer
@@ -264,7 +264,7 @@ class KernelImputerCV(ReportsProgress, TransformerMixin, FiniteResults, Saved, B
             model = self._model(n_components=None, gamma=gammas[width])
             model.kernel_ = model._resolved_kernel(hidden.rows, first.start_scale_)
             fit = model._subspace_fit(hidden.rows, hidden.observed, np.random.default_rng(seed))
-            found = hidden.part(part).errors(fit, [noises[i] for i in which], first.start_scale_, box)
+            found = hidden.part(part).energy_errors(fit, [noises[i] for i in which], first.start_scale_, box)
             errors[width, which, part] = found
 
         with stage("Choosing width and noise", 2 * len(gammas)) as advance:
@@ -331,10 +331,8 @@ class KernelImputerCV(ReportsProgress, TransformerMixin, FiniteResults, Saved, B
         Candidates that follow the filled rows closely repeat the model that has filled them: if it knew the hidden
         entries, these candidates would seem to be the best.
         """
-        xp = array_namespace(hidden.rows)
-        as_known = lambda known: from_numpy(known, hidden.rows, dtype=xp.bool)
-        seen = as_known(hidden.seen())
-        start = neighbor_start(PartialRows.of(hidden.rows, seen), hidden.rows, seen, first.start_scale_, same=True)
+        seen = hidden.as_known(hidden.seen())
+        start = neighbor_start(hidden.rows, seen, first.start_scale_)
         found = fit_incomplete(
             first._subspace_fit(start, seen, rng),
             seen,
@@ -344,7 +342,8 @@ class KernelImputerCV(ReportsProgress, TransformerMixin, FiniteResults, Saved, B
             max_iter=self.max_iter,
             rng=rng,
         )
-        return replace(hidden, rows=xp.where(as_known(hidden.observed), hidden.rows, found.rows))
+        xp, known = array_namespace(seen), hidden.as_known(hidden.observed)
+        return replace(hidden, rows=xp.where(known, hidden.rows, found.rows))
 
     def _require_enough(self, rows: Array, hidden: HiddenRows) -> None:
         if hidden.numbers.size == 0 or rows.shape[0] < self.cv or rows.shape[0] <= 2:

@@ -100,8 +100,6 @@ class PosteriorDraws:
     def _with_categories(self: Any, drawn: Array, modes: Array, rng: np.random.Generator) -> Array:
         """Draws of scaled rows in which categories are drawn with the probabilities that the modes say."""
         indicators = self._indicators()
-        if indicators is None:
-            return drawn
         chances = [to_numpy(each) for each in indicators.probabilities(modes)]
         chances = [np.broadcast_to(each, (*drawn.shape[:-1], each.shape[-1])) for each in chances]
         return indicators.with_drawn(drawn, chances, rng.random((len(chances), *drawn.shape[:-1])))

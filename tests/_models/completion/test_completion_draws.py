@@ -8,12 +8,11 @@ from preimage._engine.arrays import array_namespace, from_numpy, to_numpy
 from preimage._models.completion import (
     Posterior,
     SubspaceFit,
-    complete_rows,
     draws,
     fill,
+    fill_near,
     fit_temperature,
     median_distance,
-    neighbor_start,
 )
 from preimage._models.completion._draws import second_derivatives
 from preimage._models.components import Wanted
@@ -120,7 +119,7 @@ def test_the_temperature_of_linear_data_is_their_noise():
     )
     fit = SubspaceFit(Linear(), Wanted(number=2), None)
     known = np.ones(X.shape, bool)
-    found = fit_temperature(fit, X, known, median_distance(complete_rows(X)), rng=np.random.default_rng(0))
+    found = fit_temperature(fit, X, known, median_distance(X), rng=np.random.default_rng(0))
     assert_allclose(found, 0.3**2, rtol=0.2)
 
 
@@ -128,11 +127,10 @@ def test_the_temperature_of_linear_data_is_their_noise():
 def test_intervals_of_new_rows_have_their_coverage(gamma, noise):
     X, new = curved(200, 0), curved(200, 1)
     fit = SubspaceFit(Gaussian(gamma), Wanted(), noise)
-    points, known = complete_rows(X), np.random.default_rng(2).random(new.shape) > 0.3
-    scale = median_distance(points)
+    known, scale = np.random.default_rng(2).random(new.shape) > 0.3, median_distance(X)
     temperature = fit_temperature(fit, X, np.ones(X.shape, bool), scale, rng=np.random.default_rng(0))
     model = fit(X)
-    modes = fill(model.energy, known, neighbor_start(points, new, known, scale)).points
+    modes = fill_near(model.energy, new, known, X, scale).points
     found = draws(model.energy, known, modes, temperature, n_draws=200, rng=np.random.default_rng(0))
     low, high = np.quantile(found, [0.05, 0.95], axis=0)
     judged = ~known & known.any(axis=1)[:, None]

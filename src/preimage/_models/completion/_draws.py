@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -20,11 +19,9 @@ from preimage._engine.linalg import eigh
 from preimage._engine.memory import work_memory
 from preimage._engine.rows import cut
 from preimage._engine.typing import Array
-from preimage._models.completion._energy import SubspaceEnergy
-from preimage._models.completion._fill import fill
-from preimage._models.completion._hiding import hidden_entries
-from preimage._models.completion._model import SubspaceFit
-from preimage._models.completion._start import complete_rows, neighbor_start
+from preimage._models.completion._energy import SubspaceEnergy, fill_near
+from preimage._models.completion._incomplete_fit import SubspaceFit
+from preimage._models.completion._partial_rows import hidden_entries
 from preimage.solvers._descent import Box, Objective
 
 # Arrays of shape (rows, d, d) that are alive at once while second derivatives are found and decomposed.
@@ -205,14 +202,11 @@ def fit_temperature(
     hidden = hidden_entries(known, rng)
     usable = rng.permutation(np.flatnonzero(hidden.any(axis=1)))
     errors, posteriors, judged = [], [], []
-    for fold, model in _fold_models(fit, rows, usable):
-        fold = fold[: JUDGED_ROWS // FOLDS]
-        truth = take_rows(rows, fold)
-        seen = from_numpy(known[fold] & ~hidden[fold], rows, dtype=array_namespace(rows).bool)
-        modes = model.filled(truth, seen, scale, box)
+    seen = from_numpy(known & ~hidden, rows, dtype=array_namespace(rows).bool)
+    for fold, energy, given, modes in _filled_by_folds(fit, rows, seen, usable, scale, box, JUDGED_ROWS // FOLDS):
         for part in _blocks(modes):
-            posteriors.append(Posterior.of(model.energy, modes[part, :], seen[part, :]))
-            errors.append(to_numpy((truth[part, :] - modes[part, :]) ** 2))
+            posteriors.append(Posterior.of(energy, modes[part, :], given[part, :]))
+            errors.append(to_numpy((take_rows(rows, fold[part]) - modes[part, :]) ** 2))
             judged.append(hidden[fold[part]])
     return _covering_temperature(posteriors, np.concatenate(errors), np.concatenate(judged)) if errors else 1.0
 
@@ -241,32 +235,25 @@ def cross_draws(
     xp = array_namespace(rows)
     incomplete = rng.permutation(np.flatnonzero(~to_numpy(xp.all(observed, axis=1))))
     drawn = rows
-    for fold, model in _fold_models(fit, rows, incomplete):
-        seen = take_rows(observed, fold)
-        modes = model.filled(take_rows(rows, fold), seen, scale, box)
-        found = draws(model.energy, seen, modes, temperature, n_draws=1, rng=rng, box=box)
+    for fold, energy, known, modes in _filled_by_folds(fit, rows, observed, incomplete, scale, box, len(incomplete)):
+        found = draws(energy, known, modes, temperature, n_draws=1, rng=rng, box=box)
         drawn = with_rows(drawn, fold, found[0, :, :])
     return drawn
 
 
-class _FoldModel(NamedTuple):
-    """A subspace of the rows of other folds, and these rows."""
+def _filled_by_folds(
+    fit: SubspaceFit, rows: Array, seen: Array, numbers: np.ndarray, scale: float, box: Box | None, most: int
+) -> Iterator[tuple[np.ndarray, SubspaceEnergy, Array, Array]]:
+    """Folds of the rows with these numbers, at most so many of each: numbers, energy, known entries, filled rows.
 
-    energy: SubspaceEnergy
-    training: Array
-
-    def filled(self, X: Array, seen: Array, scale: float, box: Box | None) -> Array:
-        start = neighbor_start(complete_rows(self.training), X, seen, scale)
-        return fill(self.energy, seen, start, box=box).points
-
-
-def _fold_models(fit: SubspaceFit, rows: Array, numbers: np.ndarray) -> Iterator[tuple[np.ndarray, _FoldModel]]:
-    """Folds of the rows with the given numbers, each with a model of all rows but those of the fold."""
+    The energy is that of a subspace of all rows but those of the fold.
+    """
     for fold in np.array_split(numbers, FOLDS):
         others = np.setdiff1d(np.arange(rows.shape[0]), fold)
         if fold.size and others.size > 1:
-            training = take_rows(rows, others)
-            yield fold, _FoldModel(fit(training).energy, training)
+            training, fold = take_rows(rows, others), fold[:most]
+            energy, known = fit(training).energy, take_rows(seen, fold)
+            yield fold, energy, known, fill_near(energy, take_rows(rows, fold), known, training, scale, box=box).points
 
 
 def _covering_temperature(posteriors: list[Posterior], errors: np.ndarray, judged: np.ndarray) -> float:
