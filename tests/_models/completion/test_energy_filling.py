@@ -10,8 +10,8 @@ from preimage._engine.arrays import to_numpy
 from preimage._models.completion import SubspaceFit, fill, median_distance, neighbor_start
 from preimage._models.completion._partial_rows import PartialRows
 from preimage._models.components import Wanted
+from preimage.descent import Box
 from preimage.kernels import Gaussian, Linear, Polynomial
-from preimage.solvers._descent import Box
 
 RNG = np.random.default_rng(0)
 POINTS = RNG.normal(size=(60, 2)) @ RNG.normal(size=(2, 4)) + 0.1 * RNG.normal(size=(60, 4))

@@ -22,7 +22,7 @@ from preimage._engine.typing import Array
 from preimage._models.completion._energy import SubspaceEnergy, fill_near
 from preimage._models.completion._incomplete_fit import SubspaceFit
 from preimage._models.completion._partial_rows import hidden_entries
-from preimage.solvers._descent import Box, Objective
+from preimage.descent import Box, Objective
 
 # Arrays of shape (rows, d, d) that are alive at once while second derivatives are found and decomposed.
 SQUARE_ARRAYS = 6

@@ -11,13 +11,20 @@ from preimage._engine.finite import gives_finite_numbers
 from preimage._engine.progress import stage
 from preimage._engine.typing import Array
 from preimage._models.completion._partial_rows import neighbor_start
+from preimage.descent import (
+    Box,
+    Evaluation,
+    Objective,
+    PreimageResult,
+    QuasiNewton,
+    for_query_blocks,
+    minimize_rows,
+    spread,
+    tiles,
+)
 from preimage.feature_space import Subspace
 from preimage.kernels import Kernel, ProfileKernel
-from preimage.solvers._blocks import for_query_blocks, tiles
-from preimage.solvers._descent import Box, Evaluation, Objective, minimize_rows, spread
-from preimage.solvers._gradient import QuasiNewton
-from preimage.solvers._nearest_image import has_fixed_point
-from preimage.solvers._preimage import PreimageResult
+from preimage.solvers._distance import has_fixed_point
 
 # Rounding errors of a sum of n products, in units of its largest terms: one per product and addition.
 ROUNDING = 4

@@ -12,8 +12,8 @@ from preimage._models.completion._incomplete_fit import SubspaceFit
 from preimage._models.completion._losses import Loss
 from preimage._models.completion._repair import Neighborhoods, RobustResult, RobustStart, repair
 from preimage._models.components import Wanted
+from preimage.descent import Batched, Reason
 from preimage.solvers import Auto
-from preimage.solvers._preimage import Batched, Reason
 
 # Rows of which more entries than this disagree with what the others say are unusual, not wrong.
 MOST_WRONG = 0.5

@@ -18,13 +18,13 @@ from preimage._models.components import (
     principal_subspace,
     select_landmarks,
 )
+from preimage.descent import Box
 from preimage.eigensolvers import EigenResult
 from preimage.eigensolvers._names import EigenOptions
 from preimage.exceptions import RankWarning
 from preimage.feature_space import Expansion, Gram, KernelMoments, Subspace, require_finite
 from preimage.kernels import Kernel
 from preimage.landmarks import LandmarkSelector, as_landmarks
-from preimage.solvers._descent import Box
 
 DEFAULT_OPTIONS = EigenOptions()
 # Rows up to which the first sweeps go by folds, how many folds, and how many sweeps. More folds leave more rows to

@@ -22,10 +22,18 @@ from preimage._engine.rows import map_rows
 from preimage._engine.typing import Array
 from preimage._models.completion._energy import MOST_STEPS, TOLERANCE, SubspaceEnergy, fill
 from preimage._models.completion._losses import OUTLIER, Loss
-from preimage.solvers._blocks import TILE_BYTES, for_query_blocks
-from preimage.solvers._descent import Box, Evaluation, Objective, minimize_rows, spread
-from preimage.solvers._gradient import QuasiNewton
-from preimage.solvers._preimage import Batched, PreimageResult
+from preimage.descent import (
+    TILE_BYTES,
+    Batched,
+    Box,
+    Evaluation,
+    Objective,
+    PreimageResult,
+    QuasiNewton,
+    for_query_blocks,
+    minimize_rows,
+    spread,
+)
 
 # Points that starts are averaged from. Every entry of each is compared with every entry of a row: ten times as many
 # take longer than the descent, and on digits a thousand are as good as all.

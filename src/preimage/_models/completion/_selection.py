@@ -13,7 +13,7 @@ from preimage._models.completion._energy import fill
 from preimage._models.completion._incomplete_fit import NoisySubspace, SubspaceFit
 from preimage._models.completion._indicators import Indicators
 from preimage._models.completion._partial_rows import hidden_entries, neighbor_start
-from preimage.solvers._descent import Box
+from preimage.descent import Box
 
 # From numbers of rows to learn from, other rows, and their known entries to these rows filled in several ways.
 Fillings: TypeAlias = Callable[[np.ndarray, Array, Array], Iterable[Array]]
