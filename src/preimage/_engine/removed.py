@@ -19,6 +19,7 @@ REMOVED = {
     "geometry.riemann_tensor": "geometry.plane_curvatures and scalar_curvature describe the curvature.",
     "geometry.sectional_curvatures": "geometry.plane_curvatures are those of planes along x and across it.",
     "cli.doctor": "Type: python -c 'import preimage; preimage.show_versions()'.",
+    "KernelImputerCV.sample_posterior": "KernelImputer(sample_posterior=True) draws around conditional means.",
     "landmarks.lowrank_plus_diagonal": "Woodbury's formula takes the factor of `select(..., with_factor=True)`.",
     "landmarks.preconditioner": "Woodbury's formula takes the factor of `select(..., with_factor=True)`.",
     "neuro.mask_scans": "nilearn.maskers.NiftiMasker(mask).fit_transform(image) gives the table.",
