@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from preimage.interop.page import kernel_record
+from preimage.interop._page import kernel_record
 from preimage.kernels import KERNELS as NAMED
 from preimage.kernels import (
     Chi2,
@@ -32,7 +32,7 @@ from preimage.kernels import (
     SquaredDistance,
     Warped,
 )
-from preimage.solvers._nearest_image import has_fixed_point
+from preimage.solvers._distance import has_fixed_point
 
 RNG = np.random.default_rng(0)
 D = 16

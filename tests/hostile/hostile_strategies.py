@@ -16,9 +16,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from preimage.eigensolvers import EIGENSOLVERS
 from preimage.kernels import KERNELS as NAMED_KERNELS
 from preimage.kernels._bandwidth import CLASS_RULES
-from preimage.landmarks._auto_landmarks import LANDMARK_NAMES
-from preimage.reduced_sets._names import REDUCER_NAMES
-from preimage.solvers._auto import SOLVER_NAMES
+from preimage.landmarks._auto_landmarks import SELECTORS as NAMED_SELECTORS
+from preimage.reduced_sets._names import REDUCERS
+from preimage.solvers._auto import SOLVERS
 
 # Parameters that keep their defaults, each with its reason.
 KEPT = {
@@ -96,7 +96,7 @@ SELECTORS = [
     "AutoLandmarks",
 ]
 LANDMARKS = st.one_of(
-    st.sampled_from([None, 1, 2, 3, 5, 10, *LANDMARK_NAMES]),
+    st.sampled_from([None, 1, 2, 3, 5, 10, *NAMED_SELECTORS.names]),
     st.builds(
         lambda name, m, tol: f"={name}({m}, tol={tol})",
         st.sampled_from(SELECTORS),
@@ -113,10 +113,9 @@ LANDMARKS = st.one_of(
 )
 PENALTY = st.sampled_from([0.0, 1e-3, 1.0, 1e200])
 PREIMAGES = st.one_of(
-    st.sampled_from(SOLVER_NAMES),
+    st.sampled_from(SOLVERS.names),
     PENALTY.map(lambda p: f"=FixedPoint(penalty={p})"),
     PENALTY.map(lambda p: f"=Gradient(penalty={p})"),
-    PENALTY.map(lambda p: f"=ConformalMap(penalty={p})"),
     st.sampled_from(
         [
             "=Gradient(lower=0.0)",
@@ -166,7 +165,7 @@ WIDTH_OWNERS = st.one_of(
 )
 REDUCERS = st.sampled_from(
     [
-        *REDUCER_NAMES,
+        *REDUCERS.names,
         "=Select('forward')",
         "=Construct(n_starts=1)",
         "=SelectL1(adaptive=False)",

@@ -7,8 +7,7 @@ import numpy as np
 
 from preimage._engine.arrays import integer_power, to_dense, to_numpy
 from preimage.exceptions import UnsupportedKernelError
-from preimage.interop.tracing._graph import Graph, Tensor
-from preimage.interop.tracing._traced import Traced
+from preimage.interop.tracing._traced import Graph, Tensor, Traced
 from preimage.kernels import (
     FreeWidthGaussian,
     Gaussian,
