@@ -13,7 +13,7 @@ from preimage._models.discriminants import LabelledData
 from preimage.estimators._kernel_input import about_data, kernel_on_sample, repeated
 from preimage.estimators._landmark_fit import decided_landmarks
 from preimage.kernels import Kernel
-from preimage.kernels._moderate import moderate_inputs
+from preimage.kernels._door import moderate_inputs
 
 
 @dataclass(frozen=True)
