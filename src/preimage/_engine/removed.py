@@ -32,6 +32,12 @@ REMOVED = {
     "linear_leave_one_out.method=refit": "method='exact' gives the same scores to rounding errors.",
     "DistanceConstraint.form": "The form is 'inner_products'; the published one is for targets of length one.",
     "WeightedMean.form": "The form is 'inner_products'; the published one is for targets of length one.",
+    "KernelFisherDiscriminant.margin_C": "threshold='margin' has the cost 10, in units of the deviation of values.",
+    "KernelFisherDiscriminant.regularizer=both": "regularizer='norm' or 'identity' penalises alone.",
+    "KernelFisherDiscriminant.sparsity=cv": "GridSearchCV over numbers of coefficients chooses one.",
+    "KernelFisherDiscriminantCV.margin_C": "threshold='margin' has the cost 10, in units of the deviation of values.",
+    "KernelFisherDiscriminantCV.refit": "The best model is always fitted; GridSearchCV has several scores at once.",
+    "KernelFisherDiscriminantCV.regularizer=both": "regularizer='norm' or 'identity' penalises alone.",
     "RandomlyPivotedCholesky.method": "Rows are drawn as method='accelerated' did; block_size=1 draws one at a time.",
 }
 

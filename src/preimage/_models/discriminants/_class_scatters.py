@@ -1,4 +1,4 @@
-"""What discriminants on given points need to know of data: scatters of classes, and the effect of transformations."""
+"""What discriminants on given points need to know of data, which may come in batches: scatters, and tangents."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,9 +10,9 @@ from preimage._engine.linalg import rank_tolerance
 from preimage._engine.rows import sum_rows
 from preimage._engine.typing import Array
 from preimage._engine.validation import check_finite_block
-from preimage._models.discriminants._fit import FisherOptions
-from preimage._models.discriminants._kernel_values import (
+from preimage._models.discriminants._problem import (
     BLOCK,
+    FisherOptions,
     LabelledData,
     coefficients_on,
     double,
@@ -25,6 +25,8 @@ from preimage.feature_space import ClassMoments
 from preimage.feature_space._moments import extension
 from preimage.invariances import TangentCovariance
 from preimage.kernels import Kernel
+from preimage.landmarks import Landmarks, LandmarkSelector
+from preimage.landmarks._growth import grown, has_room, warn_if_left_out, with_batch
 
 
 @dataclass(frozen=True)
@@ -109,6 +111,8 @@ class ClassScatters:
             is_relative=options.is_relative,
             tangent=self.tangent,
             values_of=lambda A: values_at(coefficients_on(data.kernel, self.points, A), data.X),
+            codes=data.codes,
+            weights=data.weights,
         )
 
 
@@ -158,3 +162,42 @@ def _moment_of_factors(data: LabelledData, points: Array, invariances: Any, basi
         finite = lambda rows, weights: of_block(check_finite_block("`invariances`", as_points(rows)), weights)
         total = sum_rows(finite, data.X, data.weights, rows=BLOCK)
     return total / (data.codes.size if data.weights is None else np.count_nonzero(data.weights))
+
+
+def after_batch(
+    scatters: ClassScatters,
+    landmarks: Landmarks,
+    data: LabelledData,
+    options: FisherOptions,
+    selector: LandmarkSelector,
+    rng: np.random.Generator,
+) -> tuple[ClassScatters, Landmarks]:
+    """Scatters and landmarks after a further batch, of which those rows may become landmarks that have weight.
+
+    Of lazy data all rows may. Along new landmarks, the rows before count as zero. Where there cannot be more, a batch
+    of which landmarks leave a large fraction causes a warning.
+    """
+    kernel, X = data.kernel, data.X
+    used = None if data.weights is None else np.flatnonzero(data.weights)
+    if used is not None and used.size == 0:  # of classes of weight zero alone
+        return scatters, landmarks
+    if not is_lazy(X):
+        X = in_double(X if used is None or used.size == X.shape[0] else take_rows(X, used))
+    more = grown(landmarks, kernel, X, selector, rng)
+    if len(more) > len(landmarks):
+        scatters = scatters.extended(kernel, more.points[len(landmarks) :, :], options)
+    batch = scatters.batch(data, options)
+    trace, inside = _trace(data), batch.inside
+    if not has_room(landmarks, selector):
+        warn_if_left_out(landmarks, 1 - inside / (trace or 1.0))
+    return scatters + batch, with_batch(more, trace, inside)
+
+
+def _trace(data: LabelledData) -> float:
+    """Σ wᵢ k(xᵢ, xᵢ)."""
+
+    def of_block(rows: Array, weights: Array | None) -> float:
+        diagonal = double(data.kernel.diagonal(in_double(as_points(rows))))
+        return float(diagonal.sum() if weights is None else weights @ diagonal)
+
+    return sum_rows(of_block, data.X, data.weights, rows=BLOCK)
