@@ -206,7 +206,7 @@ class Decoder:
         met = self._met
         state = {name: self.decode(part, depth + 1) for name, part in item["state"].items()}
         try:
-            value = _from_state(made, item["class"], state)
+            value = _from_state(made, name_of(made) or "", state)
             check_loaded(value)
         except (TypeError, AttributeError, LookupError, ArithmeticError, MemoryError) as error:
             raise ValueError(f"{item['class']} of the file has parts that do not fit: {error}") from error
