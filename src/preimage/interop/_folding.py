@@ -11,8 +11,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._models.machines import KernelMachine
-from preimage._models.machines.outputs import Calibrated
+from preimage._models.machines import Calibrated, KernelMachine
 from preimage.interop._affine import AffineMap, affine_map_of, on_unscaled_inputs
 from preimage.interop._linear import LinearMachine, linear_machine_of
 from preimage.interop._sklearn import SUPPORTED, machine_of

@@ -11,8 +11,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._engine.arrays import from_numpy, is_foreign, to_dense, to_numpy
-from preimage._models.machines import KernelMachine
-from preimage._models.machines.outputs import Coordinates, Logistic, OneVsRest, Output, Regression
+from preimage._models.machines import Coordinates, KernelMachine, Logistic, OneVsRest, Output, Regression
 from preimage.feature_space import Expansion
 from preimage.interop._affine import AffineMap
 from preimage.interop._private import LinearClassifierMixin, LinearModel, is_multilabel

@@ -42,13 +42,12 @@ from preimage._engine.validation import (
     generator,
     require_on_host,
 )
-from preimage._models.machines import Compression, KernelMachine, compress_machine
+from preimage._models.machines import Compression, KernelMachine, compress_machine, in_final_precision
 from preimage.estimators._bounded_fit import bounded_iterations
 from preimage.estimators._classifier import AnyDeviceClassifierMixin
 from preimage.estimators._finite_results import FiniteResults
 from preimage.estimators._kernel_pca import KernelPCA
 from preimage.estimators._preimages import points_of
-from preimage.estimators.compressed._precision import in_final_precision
 from preimage.estimators.compressed._trials import trials_of
 from preimage.feature_space import Expansion
 from preimage.interop import Folded, fold, machine_of, to_onnx
