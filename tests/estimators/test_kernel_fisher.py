@@ -292,20 +292,6 @@ def test_invariances_flatten_discriminants_along_transformations(rng):
     assert np.all(np.diff(variations) < 0)
 
 
-def test_any_object_with_a_tangent_factor_will_do(moons):
-    class Nothing:
-        def tangent_factor(self, kernel, points, X):
-            return np.zeros((points.shape[0], 1))
-
-    X, y = moons
-    with_nothing = KernelFisherDiscriminant(gamma=2, alpha=0.1, invariances=Nothing()).fit(X, y)
-    assert_allclose(
-        with_nothing.decision_function(X),
-        KernelFisherDiscriminant(gamma=2, alpha=0.1).fit(X, y).decision_function(X),
-        atol=1e-5,
-    )
-
-
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_compressed_models_decide_alike(n_classes):
     X, y = make_blobs(300, centers=n_classes, cluster_std=2.5, random_state=1)
@@ -436,20 +422,6 @@ def test_invariances_are_weighted_like_the_data(moons, rng):
     )
     scaled = [clone(search).set_params(alphas=[0.1 * scale]).fit(X, y, scale * weights) for scale in (1, 1000)]
     assert_allclose(scaled[0].best_score_, scaled[1].best_score_)
-
-
-def test_foreign_tangents_see_no_rows_of_weight_zero(moons):
-    class Tangents:
-        def tangent_factor(self, kernel, points, X):
-            assert len(X) == 200
-            return kernel(points, X) / np.sqrt(len(X))
-
-    X, y = moons
-    model = KernelFisherDiscriminant(landmarks=X[:9], invariances=Tangents())
-    weights = np.r_[np.ones(200), np.zeros(100)]
-    halves = model.fit(X, y, weights).decision_function(X)
-    model.partial_fit(X, y, sample_weight=weights)
-    assert_allclose(model.decision_function(X), halves, atol=1e-8)
 
 
 def test_invariances_need_inputs(moons):

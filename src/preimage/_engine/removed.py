@@ -38,6 +38,7 @@ REMOVED = {
     "KernelFisherDiscriminantCV.margin_C": "threshold='margin' has the cost 10, in units of the deviation of values.",
     "KernelFisherDiscriminantCV.refit": "The best model is always fitted; GridSearchCV has several scores at once.",
     "KernelFisherDiscriminantCV.regularizer=both": "regularizer='norm' or 'identity' penalises alone.",
+    "KernelKMeans.init=random": "init='k-means++' finds smaller inertias in fewer runs.",
     "RandomlyPivotedCholesky.method": "Rows are drawn as method='accelerated' did; block_size=1 draws one at a time.",
 }
 

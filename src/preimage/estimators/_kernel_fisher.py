@@ -162,9 +162,7 @@ class KernelFisherDiscriminant(
         Weights of classes, in scatters and as prior probabilities.
     invariances : Transformation, list of them, or TangentCovariance, default=None
         Transformations of inputs that should not change the discriminants: T is the mean squared change along them.
-        Any object with ``tangent_factor(kernel, points, X)`` → G of shape (m, r), T = GGᵀ, also works; it sees the rows
-        of positive weight, all alike, while transformations are weighted like the data. A memory map or Dask array is
-        transformed block by block; such an object sees the blocks one by one, and T is their mean.
+        They are weighted like the data; a memory map or Dask array is transformed block by block.
     invariance_weight : float, default=1.0
         λ, the weight of T relative to the covariance within classes (both are means over the data).
     max_memory : int, str or None, default=None
@@ -496,9 +494,6 @@ class KernelFisherDiscriminant(
 
 def fisher_options(estimator: Any) -> FisherOptions:
     """The options of a discriminant as a value, from the parameters of `KernelFisherDiscriminant` or its search."""
-    invariances = estimator.invariances
-    if invariances is not None and not hasattr(invariances, "tangent_factor"):
-        invariances = as_tangent_covariance(invariances)
     return FisherOptions(
         regularizer=estimator.regularizer,
         is_relative=estimator.alpha_scale == "relative",
@@ -506,7 +501,7 @@ def fisher_options(estimator: Any) -> FisherOptions:
         one_vs_rest=estimator.multiclass == "one_vs_rest",
         threshold=estimator.threshold,
         sparsity=estimator.sparsity,
-        invariances=invariances,
+        invariances=None if estimator.invariances is None else as_tangent_covariance(estimator.invariances),
         invariance_weight=estimator.invariance_weight,
         max_memory=estimator.max_memory,
     )

@@ -1,7 +1,6 @@
 """What discriminants on given points need to know of data, which may come in batches: scatters, and tangents."""
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -9,7 +8,6 @@ from preimage._engine.arrays import as_points, concat_rows, in_double, is_lazy, 
 from preimage._engine.linalg import rank_tolerance
 from preimage._engine.rows import sum_rows
 from preimage._engine.typing import Array
-from preimage._engine.validation import check_finite_block
 from preimage._models.discriminants._problem import (
     BLOCK,
     FisherOptions,
@@ -23,7 +21,6 @@ from preimage._models.discriminants._scatter_fisher import PointCoordinates, Sca
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import ClassMoments
 from preimage.feature_space._moments import extension
-from preimage.invariances import TangentCovariance
 from preimage.kernels import Kernel
 from preimage.landmarks import Landmarks, LandmarkSelector
 from preimage.landmarks._growth import grown, has_room, warn_if_left_out, with_batch
@@ -123,8 +120,7 @@ def tangent_moment(
 
     In the coordinates of the points, or of kernel values with them where no coordinates are given.
     """
-    invariances = options.invariances
-    if invariances is None:
+    if options.invariances is None:
         return None
     if data.kernel.points_are_row_numbers:
         raise UnsupportedKernelError(
@@ -132,36 +128,8 @@ def tangent_moment(
             "kernel itself and the inputs."
         )
     basis = np.eye(points.shape[0]) if coordinates is None else coordinates.basis
-    if isinstance(invariances, TangentCovariance):
-        moment = double(invariances.moment_of(coefficients_on(data.kernel, points, basis), data.X, data.weights))
-    else:
-        moment = _moment_of_factors(data, points, invariances, None if coordinates is None else basis)
+    moment = double(options.invariances.moment_of(coefficients_on(data.kernel, points, basis), data.X, data.weights))
     return options.invariance_weight * data.count * moment
-
-
-def _moment_of_factors(data: LabelledData, points: Array, invariances: Any, basis: Array | None) -> Array:
-    """T in a basis, of a user's object that gives a factor T = GGᵀ of the rows it is shown, without weights.
-
-    These are the rows of positive weight. Rows that are not in memory are shown block by block, and T is the mean over
-    blocks, weighted like their numbers of rows.
-    """
-    kernel, n = data.kernel, points.shape[0] if basis is None else basis.shape[1]
-
-    def of_block(rows: Array, weights: Array | None) -> Array:
-        used = np.arange(rows.shape[0]) if weights is None else np.flatnonzero(weights)
-        if not used.size:
-            return np.zeros((n, n))
-        rows = rows if used.size == rows.shape[0] else take_rows(rows, used)
-        factor = double(invariances.tangent_factor(kernel, points, rows))
-        factor = factor if basis is None else basis.T @ factor
-        return used.size * (factor @ factor.T)
-
-    if not is_lazy(data.X):
-        total = of_block(data.X, data.weights)
-    else:
-        finite = lambda rows, weights: of_block(check_finite_block("`invariances`", as_points(rows)), weights)
-        total = sum_rows(finite, data.X, data.weights, rows=BLOCK)
-    return total / (data.codes.size if data.weights is None else np.count_nonzero(data.weights))
 
 
 def after_batch(

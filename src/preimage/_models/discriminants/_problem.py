@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import Any, Protocol, cast
+from typing import Protocol, cast
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from preimage._models.discriminants._rule import NEED_VALUES, LinearRule, rules_
 from preimage._models.discriminants._scatter_fisher import ScatterFisher
 from preimage._models.discriminants._sparse_fisher import sparse_discriminants
 from preimage.feature_space import ClassMoments, Expansion, Gram, require_finite
+from preimage.invariances import TangentCovariance
 from preimage.kernels import Kernel
 
 # Rows of lazy data whose values are computed together: 4,096 × 1,000 kernel values take 32 MB.
@@ -79,7 +80,7 @@ class FisherOptions:
         One of `THRESHOLDS`.
     sparsity : int, float or None
         Largest number of nonzero coefficients per discriminant, or the penalty λ of (F7).
-    invariances : TangentCovariance, or object with `tangent_factor`, or None
+    invariances : TangentCovariance or None
     invariance_weight : float
     max_memory : int, str or None
     """
@@ -90,7 +91,7 @@ class FisherOptions:
     one_vs_rest: bool = False
     threshold: str = "gaussian"
     sparsity: float | None = None
-    invariances: Any = None
+    invariances: TangentCovariance | None = None
     invariance_weight: float = 1.0
     max_memory: int | str | None = None
 
