@@ -7,7 +7,6 @@ from preimage.landmarks._landmarks import Landmarks, landmark_coefficients
 from preimage.landmarks._pivoted_cholesky import PivotedCholesky, RandomlyPivotedCholesky, Uniform
 from preimage.landmarks._selector import LandmarkSelector
 from preimage.landmarks._sparse_greedy import FeatureAnalysis, SparseGreedy
-from preimage.landmarks._view import candidates_needed, sampling_deviation
 
 __all__ = [
     "AutoLandmarks",
@@ -19,9 +18,7 @@ __all__ = [
     "RandomlyPivotedCholesky",
     "SparseGreedy",
     "Uniform",
-    "candidates_needed",
     "landmark_coefficients",
-    "sampling_deviation",
 ]
 
 __getattr__ = removed_names(__name__)

@@ -99,8 +99,8 @@ class SparseGreedy(LandmarkSelector):
     residual R by :math:`\|R e_i\|^2 / R_{ii}` (G5). In column space, columns :math:`K_i` of the kernel matrix are
     projected on the columns of the landmarks, and candidate i lowers :math:`\|R\|_F^2` by
     :math:`\sum_j (r_j \cdot r_i)^2 / \|r_i\|^2` (G6). The best of 59 candidates is among the best twentieth of all with
-    95 % confidence, see `candidates_needed`. Both spaces end in the same kind of approximation
-    :math:`\tilde K = C W^{-1} C^\top`, whose residual trace is what is reported and what `tol` refers to.
+    95 % confidence: 59 draws miss it with probability :math:`0.95^{59} < 0.05`. Both spaces end in the same kind of
+    approximation :math:`\tilde K = C W^{-1} C^\top`, whose residual trace is what is reported and what `tol` refers to.
 
     With ``block_size=1`` the gains are sums over all rows, as in [1]_, at the price of `n_candidates` kernel columns
     per landmark in function space, and of a product with the whole kernel matrix in column space. Larger blocks draw
@@ -137,7 +137,6 @@ class SparseGreedy(LandmarkSelector):
 
     See Also
     --------
-    candidates_needed : Why 59 candidates.
     RandomlyPivotedCholesky : Draws rows by their residuals, without comparing candidates.
     KMeans : Cluster centres, better for leading components of smooth kernels.
     preimage.SparseGreedyRegressor : Chooses points by the error of predictions.
@@ -305,7 +304,7 @@ class FeatureAnalysis(LandmarkSelector):
     tol : float or None, default=None
         Stop when the residual trace is at most this fraction of the trace of the kernel.
     n_candidates : int or None, default=59
-        Fresh candidates per landmark, see `candidates_needed`; None considers all rows.
+        Fresh candidates per landmark, as of `SparseGreedy`; None considers all rows.
     criterion : {"variance", "kurtosis"}, default="variance"
         What is largest. "kurtosis" is the criterion of projection pursuit: the modulus of the excess kurtosis, zero for
         normally distributed values, and the same for every multiple of a function.
@@ -324,7 +323,6 @@ class FeatureAnalysis(LandmarkSelector):
     --------
     preimage.SparseKernelFeatureAnalysis : The functions as features.
     SparseGreedy : The candidate that lowers the residual most.
-    candidates_needed : Why 59 candidates.
 
     References
     ----------

@@ -5,16 +5,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from preimage._engine.arrays import take_rows, to_dense
+from preimage._engine.removed import refuse_removed
 from preimage._engine.typing import Array, Seed
 from preimage._engine.validation import check_parameters, generator
 from preimage.descent import PreimageResult
 from preimage.feature_space import Expansion
-from preimage.solvers._nearest_image import nearest_points, ranked_points
+from preimage.solvers._nearest_image import nearest_points
 from preimage.solvers._preimage import TargetSolver
 
-KINDS = ("input", "nearest", "neighbors", "random")
-# Points of the start "neighbors": enough to average noise away, few enough to stay within one cluster.
-NEIGHBORS = 10
+KINDS = ("input", "nearest", "random")
 
 
 class MultiStart(TargetSolver):
@@ -29,7 +28,7 @@ class MultiStart(TargetSolver):
         The solver to run.
     starts : tuple of str or solvers, default=("input", "nearest")
         "input" is the given start (the noisy point, in denoising), "nearest" the training point nearest in feature
-        space, "neighbors" the mean of the ten nearest, "random" a random training point. A solver among the starts
+        space, "random" a random training point. A solver among the starts
         means its answer. Names may be repeated.
     random_state : int, RandomState, Generator or None, default=0
         Seed of random starts.
@@ -93,15 +92,7 @@ class MultiStart(TargetSolver):
             return start
         if kind == "nearest":
             return nearest_points(target)
-        if kind == "neighbors":
-            return mean_of_neighbors(target, NEIGHBORS)
         if kind == "random":
             return to_dense(take_rows(target.inputs, rng.integers(target.points.shape[0], size=len(target))))
+        refuse_removed("MultiStart", "starts", kind)
         raise ValueError(f"Unknown start {kind!r}; known: {', '.join(KINDS)}, or a solver.")
-
-
-def mean_of_neighbors(target: Expansion, count: int) -> Array:
-    """For each vector of `target`, the mean of its `count` nearest points in feature space."""
-    ranked = ranked_points(target, min(count, target.points.shape[0]))
-    points = to_dense(target.inputs)
-    return sum(take_rows(points, numbers) for numbers in ranked.T) / ranked.shape[1]
