@@ -184,8 +184,6 @@ BLOCK = 1024
 # as one in some runs and slower in others.
 MOST_THREADS = 4
 VALUES_PER_THREAD = 200_000
-# The number of the piece of work that is no block of data.
-PENALTY = -1
 
 
 class Distill(_MovedPoints):
@@ -316,14 +314,14 @@ class _FunctionLoss:
         fit = self._fit(Z)
 
         def gradient_of_block(number: int) -> Array:
-            if number == PENALTY:
-                inside = self.kernel.gradient(Z, Z, fit.beta @ fit.beta.T) - fit.contracted(fit.beta @ self.alpha.T)
-                return self.penalty * inside
             values, contracted = fit.blocks[number]
             residual = (values.T @ fit.beta) - fit.level - self.centered[self.blocks[number], :]
             return contracted(fit.beta @ residual.T)
 
-        gradient = sum(for_blocks(gradient_of_block, self._pieces(), self.centered))
+        gradient = sum(for_blocks(gradient_of_block, range(len(self.blocks)), self.centered))
+        if self.penalty:
+            inside = self.kernel.gradient(Z, Z, fit.beta @ fit.beta.T) - fit.contracted(fit.beta @ self.alpha.T)
+            gradient = gradient + self.penalty * inside
         return fit.value, (2 / self.total) * gradient
 
     def threads(self, n_points: int) -> AbstractContextManager[None]:
@@ -335,31 +333,24 @@ class _FunctionLoss:
         fit = self._fit(Z)
         return Expansion(self.kernel, Z, fit.beta), self.mean - fit.level
 
-    def _pieces(self) -> list[int]:
-        """What threads work on: blocks of data, and at last the norm of feature space."""
-        return [*range(len(self.blocks)), *([PENALTY] if self.penalty else [])]
-
     def _fit(self, Z: Array) -> "_Fit":
         xp = array_namespace(self.centered)
 
         def sums_of_block(number: int) -> Any:
-            if number == PENALTY:
-                values, contracted = self.at_target.with_gradient(Z)
-                return contracted, Gram(self.kernel, Z).dense(), values @ self.alpha
             values, contracted = self.prepared[number].with_gradient(Z)  # (points, rows of the block)
             products = values @ self.centered[self.blocks[number], :]
             return (values, contracted), values @ values.T, xp.sum(values, axis=1), products
 
-        sums = for_blocks(sums_of_block, self._pieces(), self.centered)
-        inside = sums.pop() if self.penalty else None
+        sums = for_blocks(sums_of_block, range(len(self.blocks)), self.centered)
         blocks, squares, totals, products = zip(*sums, strict=True)
         square, mean = sum(squares), sum(totals) / self.n
         # The mean is subtracted from V afterwards: V Vᵀ = Σ k kᵀ − n k̄ k̄ᵀ; F is centred, so V F = Σ k fᵀ.
         normal = square - self.n * mean[:, None] * mean[None, :]
         right_side, contracted = sum(products), None
-        if inside is not None:
-            contracted, gram, values = inside
-            normal, right_side = normal + self.penalty * gram, right_side + self.penalty * values
+        if self.penalty:
+            values, contracted = self.at_target.with_gradient(Z)
+            normal = normal + self.penalty * Gram(self.kernel, Z).dense()
+            right_side = right_side + self.penalty * (values @ self.alpha)
         # Where functions hardly vary, the difference above leaves the rounding errors of the squares.
         noise = epsilon(square.dtype) * float(xp.linalg.trace(square))
         ridge = max(VALUES_RIDGE * float(xp.linalg.trace(normal)), noise) / Z.shape[0] or 1.0
