@@ -38,7 +38,7 @@ from preimage._engine.validation import (
 )
 from preimage.kernels import Kernel, Scaled, ShiftedInputs, Sum, as_kernel
 from preimage.kernels._bandwidth import CLASS_RULES, GAMMA, RECONSTRUCTION
-from preimage.kernels._moderate import moderate_inputs
+from preimage.kernels._door import moderate_inputs
 from preimage.landmarks import Landmarks, LandmarkSelector, as_landmarks
 from preimage.widths._class_gram import stratified_rows
 from preimage.widths._class_width import CLASS_POINTS, check_class_labels, with_class_widths

@@ -19,13 +19,7 @@ from preimage._models.components import (
     SemiSupervisedSubspace,
     semi_supervised_subspace,
 )
-from preimage.estimators._kernel_input import (
-    LANDMARKS,
-    is_auto,
-    kernel_and_inputs,
-    selected,
-    uses_landmarks,
-)
+from preimage.estimators._kernel_input import LANDMARKS, is_auto, kernel_and_inputs, selected, uses_landmarks
 from preimage.estimators._preimages import TRANSFORMER_CONSTRAINTS, PreimageTransformer
 from preimage.exceptions import UnsupportedKernelError
 from preimage.landmarks import Landmarks
