@@ -62,7 +62,7 @@ from preimage.estimators._landmark_fit import as_selector, batch_rng, decided_la
 from preimage.estimators._stream_fit import fit_blocks
 from preimage.invariances import as_tangent_covariance
 from preimage.kernels import Kernel
-from preimage.kernels._moderate import moderate_inputs
+from preimage.kernels._door import moderate_inputs
 from preimage.landmarks import Landmarks, LandmarkSelector
 from preimage.persistence import Saved
 

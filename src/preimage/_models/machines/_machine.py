@@ -6,8 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from preimage._engine.arrays import in_precision, itemsize, take_rows, to_numpy
-from preimage._engine.finite import finite_result
-from preimage._engine.scale import largest_entry, largest_query, refuse_far_queries
+from preimage._engine.finite import finite_result, largest_entry, largest_query, refuse_far_queries
 from preimage._engine.typing import Array, Rows
 from preimage._models.machines._outputs import Output
 from preimage.feature_space import Expansion
