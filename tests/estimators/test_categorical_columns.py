@@ -159,9 +159,8 @@ class TestProbabilities:
         assert_allclose(found.mean(), kind[500:].mean(), atol=0.05)
         assert np.mean((found - kind[500:]) ** 2) < np.mean((1 / (1 + np.exp(-2 * x[500:])) - kind[500:]) ** 2) + 0.02
 
-    @pytest.mark.parametrize("method", ["conditional", "energy"])
-    def test_draws_have_these_frequencies(self, method):
-        model = imputer(method=method, sample_posterior=True).fit(X)
+    def test_draws_have_these_frequencies(self):
+        model = imputer(sample_posterior=True).fit(X)
         queries = HOLES[MISSING.any(axis=1)][:20]
         draws = model.sample(queries, n_draws=1000)
         assert set(np.unique(draws[:, :, 1])) <= set(CODES)

@@ -5,7 +5,8 @@ import pytest
 
 from preimage import KernelPCA
 from preimage.descent import spread
-from preimage.explorer._solvers import page_solver, solver_record
+from preimage.explorer._models import page_solver
+from preimage.explorer._parts import solver_record
 from preimage.kernels import Chi2, Gaussian, Laplacian
 from preimage.solvers import FixedPoint, Gradient, LearnedMap
 

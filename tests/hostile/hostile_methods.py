@@ -69,27 +69,14 @@ def selector(name, **options):
 # An object of every public class that is neither an estimator, nor an interface, nor an error.
 OWNERS = {
     **{
-        f"kernels.{name}": (lambda i, name=name: getattr(kernels, name)(0.5))
-        for name in (
-            "Gaussian",
-            "Laplacian",
-            "RationalQuadratic",
-            "InverseMultiquadric",
-            "Multiquadric",
-            "Exponential",
-            "Chi2",
-            "Matern",
-            "Constant",
-        )
+        f"kernels.{part.make.__name__}": (lambda i, part=part: part.exemplar())
+        for part in kernels.KERNELS
+        if inspect.isclass(part.make)
     },
+    "kernels.Constant": lambda i: kernels.Constant(0.5),
     **{
         f"kernels.{name}": (lambda i, name=name: getattr(kernels, name)())
         for name in (
-            "Linear",
-            "AdditiveChi2",
-            "Polynomial",
-            "Sigmoid",
-            "Patches",
             "ChiSquaredDistance",
             "InnerProduct",
             "ManhattanDistance",

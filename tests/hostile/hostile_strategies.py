@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from sklearn.base import RegressorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from preimage.eigensolvers._names import EIGENSOLVER_NAMES
+from preimage.eigensolvers import EIGENSOLVERS
+from preimage.kernels import KERNELS as NAMED_KERNELS
 from preimage.kernels._bandwidth import CLASS_RULES
-from preimage.kernels._names import KERNEL_NAMES
 from preimage.landmarks._auto_landmarks import SELECTORS as NAMED_SELECTORS
 from preimage.reduced_sets._names import REDUCERS
 from preimage.solvers._auto import SOLVERS
@@ -44,18 +44,10 @@ WIDTHS = st.one_of(powers(), st.sampled_from(["scale", "median", "auto", "p5"]))
 def leaves():
     """Kernels without parts, as text."""
     width = WIDTHS.map(repr)
-    radial = [
-        "Gaussian",
-        "Laplacian",
-        "RationalQuadratic",
-        "InverseMultiquadric",
-        "Multiquadric",
-        "Exponential",
-        "Chi2",
-    ]
+    with_width = [part.make.__name__ for part in NAMED_KERNELS if part.parameters[:1] == ("gamma",)]
     return st.one_of(
         width.map(lambda g: f"Gaussian({g})"),
-        st.builds(lambda name, g: f"{name}({g})", st.sampled_from(radial), width),
+        st.builds(lambda name, g: f"{name}({g})", st.sampled_from(with_width), width),
         st.builds(lambda g, nu: f"Matern({g}, {nu})", width, st.sampled_from([0.5, 1.5, 2.5, 3.7])),
         st.sampled_from(["Linear()", "Cosine()", "AdditiveChi2()", "Constant(1.0)", "Constant(1e300)"]),
         st.builds(
@@ -89,7 +81,7 @@ def combined(part):
 KERNEL_TEXTS = st.one_of(leaves(), leaves(), st.recursive(leaves(), combined, max_leaves=3))
 KERNELS = st.one_of(
     KERNEL_TEXTS.map(lambda text: "=" + text),
-    st.sampled_from(KERNEL_NAMES),
+    st.sampled_from(NAMED_KERNELS.names),
     st.integers(0, 10**6).map(lambda seed: f"=net_kernel({seed})"),
     st.just("precomputed"),
 )
@@ -205,7 +197,7 @@ PARAMETERS = {
     "coef0": st.sampled_from([0.0, 1.0, -1.0, 1e300]),
     "landmarks": LANDMARKS,
     "preimage": PREIMAGES,
-    "eigensolver": st.sampled_from([*EIGENSOLVER_NAMES, "=BlockKrylov(block_size=2)"]),
+    "eigensolver": st.sampled_from([*EIGENSOLVERS.names, "=BlockKrylov(block_size=2)"]),
     "max_memory": st.sampled_from([None, "1MB", "100KB", 10_000, 10]),
     "invariances": INVARIANCES,
     "random_state": st.integers(0, 3),
@@ -235,15 +227,14 @@ PARAMETERS = {
     "cv": st.sampled_from([2, 3]),
     ("KernelFisherDiscriminantCV", "cv"): st.sampled_from([2, 3, "loo"]),
     ("KernelFisherDiscriminantCV", "scoring"): st.sampled_from(
-        [None, "accuracy", "balanced_accuracy", "roc_auc", "neg_log_loss", ["accuracy", "f1_macro"]]
+        [None, "accuracy", "balanced_accuracy", "roc_auc", "neg_log_loss"]
     ),
-    ("KernelFisherDiscriminantCV", "refit"): st.sampled_from([True, False, "f1_macro", "accuracy"]),
     "class_weight": st.sampled_from([None, "balanced"]),
     "sparsity": st.one_of(st.none(), st.sampled_from([1, 2, 5]), powers()),
     ("EmpiricalKernelMap", "points"): st.sampled_from(
         [None, "=X[:1]", "=X[:3]", "=0 * X", 1, 3, "uniform", "kmeans", "=RandomlyPivotedCholesky(3)"]
     ),
-    "init": st.sampled_from(["k-means++", "random"]),
+    "init": st.just("k-means++"),
     "n_init": st.sampled_from([1, 2]),
     "n_clusters": st.sampled_from([1, 2, 3, 8]),
     "n_points": st.sampled_from([None, 1, 2, 5, 50, 0.01, 0.5, 1.0]),

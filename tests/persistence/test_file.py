@@ -60,9 +60,9 @@ from preimage.kernels import (
     Patches,
     Polynomial,
     Precomputed,
-    ProfileSum,
     ScaledInputs,
     Sigmoid,
+    Sum,
     Warped,
 )
 from preimage.persistence._file import from_bytes, to_bytes
@@ -356,7 +356,7 @@ def test_files_from_before_a_parameter_existed_are_read_with_its_default(model):
     model.fit(POINTS, np.arange(len(POINTS)) % 2)
     data = to_bytes(model)
     document = document_of(data)
-    for name in ("random_state", "scoring", "refit", "landmarks_"):
+    for name in ("random_state", "scoring", "landmarks_"):
         document["value"]["state"].pop(name, None)
     loaded = from_bytes(with_document(data, document))
     assert loaded.get_params() == model.get_params()
@@ -657,7 +657,7 @@ def test_sparse_points_that_would_be_read_beyond_their_end_are_refused(part, cha
 def test_a_small_file_cannot_ask_for_endless_time():
     kernel = Gaussian(0.5)
     for _ in range(80):
-        kernel = ProfileSum(kernel, kernel)
+        kernel = Sum(kernel, kernel)
     with pytest.raises(ValueError, match="at most 10000 parts"):
         from_bytes(to_bytes(kernel))
 

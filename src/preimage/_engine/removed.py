@@ -19,6 +19,7 @@ REMOVED = {
     "geometry.riemann_tensor": "geometry.plane_curvatures and scalar_curvature describe the curvature.",
     "geometry.sectional_curvatures": "geometry.plane_curvatures are those of planes along x and across it.",
     "cli.doctor": "Type: python -c 'import preimage; preimage.show_versions()'.",
+    "KernelImputerCV.sample_posterior": "KernelImputer(sample_posterior=True) draws around conditional means.",
     "landmarks.candidates_needed": "The best of κ draws misses a fraction q of all with probability (1 − q)^κ.",
     "landmarks.sampling_deviation": "Landmarks.residual_bound is the bound that it gives.",
     "landmarks.lowrank_plus_diagonal": "Woodbury's formula takes the factor of `select(..., with_factor=True)`.",
@@ -36,6 +37,13 @@ REMOVED = {
     "ConformalMap.penalty": "Its correction was unstable; LearnedMap(kernel='linear') is a regression with a ridge.",
     "DistanceConstraint.form": "The form is 'inner_products'; the published one is for targets of length one.",
     "WeightedMean.form": "The form is 'inner_products'; the published one is for targets of length one.",
+    "KernelFisherDiscriminant.margin_C": "threshold='margin' has the cost 10, in units of the deviation of values.",
+    "KernelFisherDiscriminant.regularizer=both": "regularizer='norm' or 'identity' penalises alone.",
+    "KernelFisherDiscriminant.sparsity=cv": "GridSearchCV over numbers of coefficients chooses one.",
+    "KernelFisherDiscriminantCV.margin_C": "threshold='margin' has the cost 10, in units of the deviation of values.",
+    "KernelFisherDiscriminantCV.refit": "The best model is always fitted; GridSearchCV has several scores at once.",
+    "KernelFisherDiscriminantCV.regularizer=both": "regularizer='norm' or 'identity' penalises alone.",
+    "KernelKMeans.init=random": "init='k-means++' finds smaller inertias in fewer runs.",
     "RandomlyPivotedCholesky.method": "Rows are drawn as method='accelerated' did; block_size=1 draws one at a time.",
 }
 

@@ -13,10 +13,9 @@ from preimage._models.machines import Coordinates, KernelMachine
 from preimage.descent import spread
 from preimage.estimators import compress
 from preimage.explorer._models import PageModel
-from preimage.explorer._precision import POINT_STEP, in_steps
-from preimage.explorer._words import counted, percent
+from preimage.explorer._precision import POINT_STEP, counted, in_steps, percent
 from preimage.feature_space import Expansion
-from preimage.kernels import Kernel, ProfileKernel
+from preimage.kernels import Kernel, is_profile
 from preimage.landmarks import AutoLandmarks
 from preimage.reduced_sets import Distill, Reducer, Reduction
 
@@ -133,7 +132,7 @@ def _some_at_least(points: np.ndarray, target: Expansion) -> np.ndarray:
 
 def _deviations_seen(kernel: Kernel, points: np.ndarray) -> Any:
     """The deviation of points along one column: of all columns together where the kernel sees these alike."""
-    alike = isinstance(kernel, ProfileKernel)
+    alike = is_profile(kernel)
     return spread(points) / points.shape[1] ** 0.5 if alike else np.std(points, axis=0)
 
 

@@ -7,17 +7,7 @@ from sklearn.multiclass import _ConstantPredictor as ConstantPredictor
 
 from preimage._engine.typing import Array
 
-__all__ = [
-    "ConstantPredictor",
-    "LinearClassifierMixin",
-    "LinearModel",
-    "centring_of",
-    "is_multilabel",
-    "platt_parameters",
-    "resolved_gamma",
-    "target_scaling",
-    "training_inputs",
-]
+__all__ = ["ConstantPredictor", "LinearClassifierMixin", "LinearModel"]
 
 
 def resolved_gamma(svm: Any) -> float:
@@ -55,8 +45,3 @@ def is_multilabel(classifier: Any) -> bool:
 def column_numbers(transformer: Any) -> dict[str, Any]:
     """The columns that each part of a fitted ColumnTransformer takes, as numbers, also where it was given names."""
     return transformer._transformer_to_input_indices
-
-
-def scaler_of(transformer: Any) -> Any:
-    """The StandardScaler inside of a fitted PowerTransformer."""
-    return transformer._scaler

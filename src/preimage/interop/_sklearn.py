@@ -15,9 +15,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from preimage._engine.arrays import as_points, is_sparse, own_copy, to_dense
 from preimage._engine.typing import Array
-from preimage._models.machines import KernelMachine
-from preimage._models.machines.outputs import Binary, Coordinates, Detection, OneVsOne, OneVsRest, Output, Regression
-from preimage._models.machines.outputs._classes import NOT_CONSTANT
+from preimage._models.machines import (
+    Binary,
+    Coordinates,
+    Detection,
+    KernelMachine,
+    OneVsOne,
+    OneVsRest,
+    Output,
+    Regression,
+)
+from preimage._models.machines._outputs import NOT_CONSTANT
 from preimage.feature_space import Expansion
 from preimage.interop._kernels import kernel_of_gaussian_process, kernel_of_pairwise, kernel_of_svm
 from preimage.interop._private import (
@@ -35,35 +43,6 @@ SUPPORTED = (
     "OneVsRestClassifier of SVC or NuSVC, CalibratedClassifierCV with ensemble=False, pipelines in which kernel PCA "
     "feeds a linear machine, and the kernel estimators of preimage"
 )
-
-
-def expansion_of(estimator: Any) -> Expansion:
-    """The functions of a fitted kernel machine as vectors of feature space, without intercepts.
-
-    Parameters
-    ----------
-    estimator : fitted estimator, KernelMachine or Expansion
-        SVC, NuSVC (one function for two classes, one per pair of classes for more), SVR, NuSVR, OneClassSVM,
-        KernelRidge and GaussianProcessRegressor (one function per output), OneVsRestClassifier of SVC or NuSVC (one per
-        class), scikit-learn's KernelPCA and Nystroem (one per coordinate), a pipeline in which kernel PCA feeds a
-        linear machine, CalibratedClassifierCV with ensemble=False of one of them, or an estimator of this library.
-
-    Returns
-    -------
-    Expansion of k vectors
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.svm import SVC
-    >>> from preimage.interop import expansion_of
-    >>> svm = SVC(kernel="linear").fit([[-1.0], [1.0]], [0, 1])
-    >>> expansion_of(svm)
-    Expansion(Linear(), 1 vectors on 2 points of dimension 1)
-    >>> expansion_of(svm)(np.array([[2.0]])) + svm.intercept_
-    array([[2.]])
-    """
-    return estimator if isinstance(estimator, Expansion) else machine_of(estimator).expansion
 
 
 @singledispatch

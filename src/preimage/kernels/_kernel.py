@@ -11,7 +11,7 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator
 
 from preimage._engine.arrays import as_points, floating_type, is_host, is_sparse, own_copy, to_numpy
-from preimage._engine.scale import PARAMETERS, compared_inputs
+from preimage._engine.finite import PARAMETERS, compared_inputs
 from preimage._engine.typing import Array, Rows
 from preimage._engine.validation import check_parameters, parameters
 from preimage._engine.warnings import unwarned
@@ -167,6 +167,9 @@ class Kernel(BaseEstimator, ABC):
 
     #: Whether values can be written to an array that exists without memory of that size.
     writes_in_place: Any = False
+
+    #: Whether k is a function of the squared Euclidean distance.
+    is_radial: Any = False
 
     #: Whether k(x, y) = x·By + b for a matrix B and a number b.
     is_bilinear: Any = False
@@ -396,15 +399,6 @@ class OfOneKernel(Kernel):
     @property
     def own_columns(self) -> int:
         return self.kernel.own_columns
-
-    @property
-    def pairwise(self) -> Any:
-        if not hasattr(self.kernel, "pairwise"):
-            raise AttributeError(
-                f"{type(self).__name__} has a `pairwise` quantity where its `kernel` has one, as every ProfileKernel; "
-                f"got {self.kernel!r}."
-            )
-        return self.kernel.pairwise
 
     def value_type(self, X: Array) -> Any:
         return self.kernel.value_type(X)

@@ -14,12 +14,12 @@ from preimage.kernels import (
     Normalized,
     Power,
     Product,
-    ProfileKernel,
     Scaled,
     ScaledInputs,
     ShiftedInputs,
     SquaredDistance,
     Sum,
+    is_profile,
 )
 from preimage.landmarks._kmeans import KMeans
 from preimage.landmarks._pivoted_cholesky import PivotedCholesky, RandomlyPivotedCholesky, Uniform
@@ -153,7 +153,7 @@ def _diagonal(kernel: Kernel, rows: Array) -> np.ndarray:
 
 
 def _knows_means(kernel: Kernel) -> bool:
-    if isinstance(kernel, ProfileKernel):
+    if is_profile(kernel):
         return kernel.pairwise in (InnerProduct(), SquaredDistance())
     parts = [part for part in kernel.get_params(deep=False).values() if isinstance(part, Kernel)]
     made_of_parts = isinstance(kernel, (Normalized, Power, Product, Scaled, ScaledInputs, ShiftedInputs, Sum))

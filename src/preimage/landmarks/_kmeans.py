@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from preimage._engine.arrays import from_numpy, is_sparse, squared_row_norms, take_rows, to_numpy
-from preimage._engine.scale import largest_entry
+from preimage._engine.finite import largest_entry
 from preimage._engine.typing import Array, Seed
 from preimage._engine.validation import Interval
 from preimage.exceptions import UnsupportedKernelError

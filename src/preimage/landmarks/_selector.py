@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from preimage._engine.arrays import array_namespace, is_lazy, itemsize, on_device, take_rows, to_numpy
+from preimage._engine.finite import training_inputs
 from preimage._engine.progress import stage
-from preimage._engine.scale import training_inputs
 from preimage._engine.typing import Array, Rows, Seed
 from preimage._engine.validation import Interval, check_parameters, generator
 from preimage._engine.warnings import unwarned, warn_user

@@ -142,7 +142,7 @@ class FittedAuto(Preimage):
 def _stays_near(kernel: Kernel, solver: Preimage) -> bool:
     """Whether answers cannot lie far outside the data: the fixed point of a radial kernel is a mean of points."""
     kernel, _ = kernel.unshifted()
-    return type(solver) is FixedPoint and kernel.is_positive_semidefinite and getattr(kernel, "is_radial", False)
+    return type(solver) is FixedPoint and kernel.is_positive_semidefinite and kernel.is_radial
 
 
 KINDS = ("input", "nearest", "random")

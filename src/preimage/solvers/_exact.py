@@ -12,7 +12,7 @@ from preimage._engine.validation import Interval, check_parameters
 from preimage.descent import PreimageResult, Reason, spread
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Expansion
-from preimage.kernels import InnerProduct, Kernel, Polynomial, ProfileKernel, SquaredDistance
+from preimage.kernels import InnerProduct, Kernel, Polynomial, ProfileKernel, SquaredDistance, is_profile
 from preimage.kernels._profile import invert_monotone
 from preimage.solvers._nearest_image import nearest_points
 from preimage.solvers._preimage import TargetSolver, about_origin, objective_at
@@ -109,7 +109,7 @@ def values_at_basis(vectors: Expansion, n_features: int, scale: float = 1.0, shi
 
 
 def _formula(kernel: Kernel) -> Callable[[Expansion], Array]:
-    if not isinstance(kernel, ProfileKernel):
+    if not is_profile(kernel):
         raise UnsupportedKernelError(
             f"ExactInverse needs a kernel with an invertible profile; got {kernel!r}. preimage='gradient' finds the "
             "nearest image instead, 'learned' works with any kernel, and 'auto' finds a way for each."

@@ -9,8 +9,8 @@ from preimage._engine.finite import gives_finite_numbers
 from preimage._engine.typing import Array
 from preimage.descent import MEMORY, Box, Evaluation, PreimageResult, QuasiNewton, spread
 from preimage.feature_space import Expansion, Gram, Subspace
-from preimage.kernels import Kernel, Scaled, Sum
-from preimage.kernels._pairwise import InnerProduct
+from preimage.kernels import InnerProduct, Kernel, Power, Scaled, Sum, is_profile
+from preimage.kernels._kernel import OfOneKernel
 from preimage.solvers._distance import TargetModel
 from preimage.solvers._exact import values_at_basis
 from preimage.solvers._fixed_point import FixedPoint
@@ -199,7 +199,10 @@ def _pulled_back(Z: Array, vectors: Expansion, start: Array, floor: float) -> Ar
         return Z
     xp = array_namespace(Z)
     middle, radius = enclosing_sphere(vectors.points)
-    if isinstance(getattr(vectors.kernel, "pairwise", None), InnerProduct):
+    kernel = vectors.kernel
+    while isinstance(kernel, (OfOneKernel, Power, Scaled)):
+        kernel = kernel.kernel
+    if is_profile(kernel) and kernel.pairwise == InnerProduct():
         middle, radius = xp.zeros_like(middle), radius + float(xp.linalg.vector_norm(middle))
     shift = Z - middle
     lengths = xp.sqrt(xp.sum(shift * shift, axis=1))
@@ -264,6 +267,8 @@ def _factors(vectors: Expansion, Z: Array, floor: float) -> tuple[Array, Array]:
 def _terms(vectors: Expansion) -> list[Expansion]:
     """Expansions that add up to `vectors`, one per term of a sum of kernels."""
     kernel, points, coefficients = vectors.kernel, vectors.points, vectors.coefficients
+    if is_profile(kernel):
+        return [vectors]
     if isinstance(kernel, Sum):
         return [term for part in (kernel.left, kernel.right) for term in _terms(Expansion(part, points, coefficients))]
     if isinstance(kernel, Scaled):
