@@ -67,7 +67,7 @@ from preimage.estimators._robust_denoise import (
 from preimage.estimators._stream_fit import fit_blocks, refuse_weights_of_blocks, warn_of_exact_fit
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Gram
-from preimage.feature_space._worker_product import worker_product
+from preimage.feature_space._gram import worker_product
 from preimage.landmarks import Landmarks, LandmarkSelector
 from preimage.persistence import Saved
 from preimage.solvers import Preimage
