@@ -227,15 +227,14 @@ PARAMETERS = {
     "cv": st.sampled_from([2, 3]),
     ("KernelFisherDiscriminantCV", "cv"): st.sampled_from([2, 3, "loo"]),
     ("KernelFisherDiscriminantCV", "scoring"): st.sampled_from(
-        [None, "accuracy", "balanced_accuracy", "roc_auc", "neg_log_loss", ["accuracy", "f1_macro"]]
+        [None, "accuracy", "balanced_accuracy", "roc_auc", "neg_log_loss"]
     ),
-    ("KernelFisherDiscriminantCV", "refit"): st.sampled_from([True, False, "f1_macro", "accuracy"]),
     "class_weight": st.sampled_from([None, "balanced"]),
     "sparsity": st.one_of(st.none(), st.sampled_from([1, 2, 5]), powers()),
     ("EmpiricalKernelMap", "points"): st.sampled_from(
         [None, "=X[:1]", "=X[:3]", "=0 * X", 1, 3, "uniform", "kmeans", "=RandomlyPivotedCholesky(3)"]
     ),
-    "init": st.sampled_from(["k-means++", "random"]),
+    "init": st.just("k-means++"),
     "n_init": st.sampled_from([1, 2]),
     "n_clusters": st.sampled_from([1, 2, 3, 8]),
     "n_points": st.sampled_from([None, 1, 2, 5, 50, 0.01, 0.5, 1.0]),

@@ -14,8 +14,8 @@ from preimage._engine.arrays import (
     take_rows,
     to_numpy,
 )
+from preimage._engine.finite import are_moderate_values, largest_entry, training_inputs
 from preimage._engine.linalg import rank_tolerance
-from preimage._engine.scale import are_moderate_values, largest_entry, training_inputs
 from preimage._engine.typing import Array, Rows
 from preimage._engine.warnings import unwarned
 from preimage.kernels._kernel import Kernel
