@@ -1,4 +1,4 @@
-"""What has left the library: public names, parameters and values of parameters, and what to use in their place.
+"""What has left the library or moved: public names, parameters and values of parameters, and what to use instead.
 
 An entry stays for one release. A module whose names have left has ``__getattr__ = removed_names(__name__)``, and a
 class whose parameters have left decorates ``__init__`` with `ignores_removed`. `check_parameters` refuses values.
@@ -6,6 +6,7 @@ class whose parameters have left decorates ``__init__`` with `ignores_removed`. 
 
 from collections.abc import Callable
 from functools import wraps
+from importlib import import_module
 from typing import Any
 
 from preimage._engine.warnings import warn_user
@@ -35,6 +36,18 @@ REMOVED = {
     "RandomlyPivotedCholesky.method": "Rows are drawn as method='accelerated' did; block_size=1 draws one at a time.",
 }
 
+# Names that go on working where they were, with a warning; and where they are now.
+MOVED = {
+    "calibration.compare_decisions": "inflation.compare_decisions",
+    "calibration.dependence_test": "inflation.dependence_test",
+    "calibration.inflation": "inflation.inflation",
+    "calibration.leave_one_out": "inflation.leave_one_out",
+    "calibration.linear_leave_one_out": "inflation.linear_leave_one_out",
+    "calibration.renormalize": "inflation.renormalize",
+    "calibration.svm_leave_one_out": "inflation.svm_leave_one_out",
+    "calibration.transfer_function": "inflation.transfer_function",
+}
+
 
 def sentence(entry: str) -> str | None:
     """What is said of an entry of the table; None for what has not left."""
@@ -42,10 +55,14 @@ def sentence(entry: str) -> str | None:
 
 
 def removed_names(module: str) -> Callable[[str], Any]:
-    """`__getattr__` of a module: a warning with the sentence of a name that has left, then Python's own error."""
+    """`__getattr__` of a module: a name that has moved; of one that has left its sentence, then Python's own error."""
 
     def __getattr__(name: str) -> Any:
-        said = sentence(f"{module.removeprefix('preimage.')}.{name}")
+        entry = f"{module.removeprefix('preimage.')}.{name}"
+        if entry in MOVED:
+            warn_user(f"preimage.{entry} has moved to preimage.{MOVED[entry]}.", FutureWarning)
+            return getattr(import_module(f"preimage.{MOVED[entry].rpartition('.')[0]}"), name)
+        said = sentence(entry)
         if said is not None:
             warn_user(said, FutureWarning)
         raise AttributeError(f"module {module!r} has no attribute {name!r}")

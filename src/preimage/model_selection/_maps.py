@@ -21,9 +21,9 @@ from preimage._engine.typing import Array, Rows
 from preimage._engine.validation import require_on_host
 from preimage._models.discriminants import LinearRule
 from preimage._models.machines import Binary, Logistic
+from preimage.inflation import Renormalized
 from preimage.interop import machine_of
 from preimage.interop._affine import affine_map_of
-from preimage.renormalization import Renormalized
 
 
 def unwrapped(estimator: Any) -> tuple[list[Any], Any]:

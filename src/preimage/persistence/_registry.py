@@ -23,15 +23,27 @@ ROOMS = (
     "machines",
     "clustering",
     "discriminants",
-    "calibration",
     "invariances",
     "interop",
     "estimators",
-    "renormalization",
+    "inflation",
     "model_selection",
 )
 # Of these, the ones in the private folder of models.
 MODELS = ("components", "completion", "regression", "machines", "clustering", "discriminants")
+# Names in files of earlier versions, of classes that have another room or name since.
+RENAMED: dict[str, str] = {
+    "calibration.IncreasingMap": "inflation.IncreasingMap",
+    "calibration.Probabilities": "inflation.Probabilities",
+    "calibration.Threshold": "inflation.Threshold",
+    "calibration.TrainingSpan": "inflation.TrainingSpan",
+    "renormalization.Calibration": "inflation.Calibration",
+    "renormalization.Columns": "inflation.Columns",
+    "renormalization.Histogram": "inflation.Histogram",
+    "renormalization.OneVsRestSVC": "inflation.OneVsRestSVC",
+    "renormalization.Orthogonal": "inflation.Orthogonal",
+    "renormalization.Renormalized": "inflation.Renormalized",
+}
 # These hold a function, which is code; skops users may trust them on their own responsibility.
 HOLD_FUNCTIONS = ("CallableKernel", "FunctionFamily", "FunctionTransformation")
 # Modules of scikit-learn whose public classes may be steps before or after our models, or inside them. Left out are
@@ -89,6 +101,7 @@ def name_of(cls: type) -> str | None:
 def class_named(name: object) -> type:
     """The registered class of a name; ValueError for any other. Nothing outside the table is imported."""
     if isinstance(name, str):
+        name = RENAMED.get(name, name)
         module, _, attribute = name.rpartition(".")
         if module in ROOMS and attribute in _classes_of(module):
             return _classes_of(module)[attribute]

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from preimage._engine.typing import Array, Rows, Targets
+from preimage.inflation._report import InflationReport, inflation_report
 from preimage.plotting._matplotlib import Display, panels
-from preimage.renormalization._report import InflationReport, inflation_report
 
 # Of Okabe and Ito; with markers, so that classes can be told apart without colours.
 STYLES = [("#0072B2", "o"), ("#D55E00", "^"), ("#009E73", "s"), ("#CC79A7", "D"), ("#E69F00", "v"), ("#56B4E9", "P")]

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import DTypeLike
 
+from preimage._engine.finite import EQUAL_UNITS
 from preimage._models.machines.outputs import (
     Binary,
     Calibrated,
@@ -20,7 +21,6 @@ from preimage._models.machines.outputs import (
     Regression,
 )
 from preimage._models.machines.outputs._classes import MARGIN, MOST_SWEEPS, NOT_CONSTANT, STOPPING_GAP
-from preimage.calibration._threshold import EQUAL_UNITS
 from preimage.interop.onnx._graph import OnnxGraph, element_type, onnx
 from preimage.interop.tracing import Tensor
 
@@ -104,7 +104,7 @@ def _logistic_probabilities(graph: OnnxGraph, output: Any, F: Tensor) -> Describ
 
 
 def _most_probable(graph: OnnxGraph, P: Tensor, winners: Tensor, n: int, dtype: np.dtype) -> Tensor:
-    """`most_probable` of `preimage.calibration`: ties of probabilities are broken in favour of the winners."""
+    """`most_probable`: ties of probabilities are broken in favour of the winners."""
     eps = float(max(np.finfo(graph.dtype).eps, np.finfo(dtype).eps))
     if dtype != graph.dtype:  # numbers that differ here may be equal in the output
         P = graph.cast(graph.cast(P, dtype), graph.dtype)

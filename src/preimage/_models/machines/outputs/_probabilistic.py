@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, softmax
 
+from preimage._engine.finite import against_rest, most_probable
 from preimage._engine.typing import Array, Targets
 from preimage._models.machines.outputs._output import Output, check_choice, check_classes, check_number, check_vector
-from preimage.calibration._threshold import against_rest, most_probable
 
 LINKS = ("softmax", "one_vs_rest", "clipped")
 METHODS = ("sigmoid", "isotonic", "temperature")
