@@ -30,6 +30,7 @@ ALLOWED_SIDEWAYS = {
     ("cli", "explorer"),
     ("cli", "plotting"),
     ("cli", "neuro"),
+    ("neuro", "plotting"),
 }
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 EVERYTHING = {"testing", "__init__", "_models"}

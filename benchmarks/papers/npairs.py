@@ -37,7 +37,7 @@ from data import load_haxby
 
 import preimage
 from preimage import KernelPCA, PenalizedDiscriminant
-from preimage.model_selection import paired_permutation_test, pr_curve, split_half, split_half_null
+from preimage.neuro import paired_permutation_test, pr_curve, split_half, split_half_null
 from preimage.solvers import FixedPoint
 
 WIDTHS = (0.5, 2, 8, 64, 1024)

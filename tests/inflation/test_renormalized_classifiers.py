@@ -18,7 +18,7 @@ from sklearn.svm import SVC, LinearSVC
 from preimage import KernelFisherDiscriminant, Renormalized
 from preimage._engine.threads import available_threads
 from preimage.inflation._one_vs_rest import OneVsRestSVC
-from preimage.model_selection import sensitivity_map, split_half
+from preimage.neuro import sensitivity_map, split_half
 
 RNG = np.random.default_rng(0)
 

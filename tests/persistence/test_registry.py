@@ -6,11 +6,13 @@ import inspect
 import numpy as np
 import pytest
 from for_each import for_each
+from sklearn.svm import SVC
 
+from preimage import Renormalized
 from preimage._models.machines import outputs
 from preimage.kernels import Gaussian, Linear, Product, Sum
 from preimage.persistence._file import from_bytes, to_bytes
-from preimage.persistence._registry import ROOMS, class_named, name_of, registered_classes
+from preimage.persistence._registry import RENAMED, ROOMS, class_named, name_of, registered_classes
 from preimage.solvers import FixedPoint, Mixtures
 
 pytest.importorskip("safetensors", reason="files are safetensors")
@@ -89,3 +91,13 @@ def test_other_names_are_refused(name):
 def test_sums_of_any_kernels_are_kernels_of_files():
     kernel = Sum(Product(Gaussian(0.1), Linear()), 2.0 * Gaussian(0.3) ** 2)
     assert from_bytes(to_bytes(kernel)).is_same(kernel)
+
+
+def test_names_of_earlier_versions_are_read(monkeypatch, rng):
+    X, y = rng.normal(size=(30, 60)), np.arange(30) % 3 == 0
+    model = Renormalized(SVC(), method="transfer").fit(X, y)
+    former = {new: old for old, new in RENAMED.items()}
+    monkeypatch.setattr("preimage.persistence._state.name_of", lambda cls: former.get(name_of(cls), name_of(cls)))
+    content = to_bytes(model)
+    assert b"calibration.IncreasingMap" in content and b"renormalization.Renormalized" in content
+    np.testing.assert_array_equal(from_bytes(content).decision_function(-X), model.decision_function(-X))

@@ -46,6 +46,18 @@ MOVED = {
     "calibration.renormalize": "inflation.renormalize",
     "calibration.svm_leave_one_out": "inflation.svm_leave_one_out",
     "calibration.transfer_function": "inflation.transfer_function",
+    "model_selection.align_maps": "neuro.align_maps",
+    "model_selection.fdr_threshold": "neuro.fdr_threshold",
+    "model_selection.paired_permutation_test": "neuro.paired_permutation_test",
+    "model_selection.pr_curve": "neuro.pr_curve",
+    "model_selection.reference_components": "neuro.reference_components",
+    "model_selection.reproducible_map": "neuro.reproducible_map",
+    "model_selection.sensitivity_map": "neuro.sensitivity_map",
+    "model_selection.split_half": "neuro.split_half",
+    "model_selection.split_half_denoising": "neuro.split_half_denoising",
+    "model_selection.split_half_null": "neuro.split_half_null",
+    "plotting.MapDisplay": "neuro.MapDisplay",
+    "plotting.SplitHalfDisplay": "neuro.SplitHalfDisplay",
 }
 
 

@@ -11,7 +11,7 @@ from preimage._engine.linalg import quantiles
 from preimage._engine.typing import Array, Rows
 from preimage._engine.warnings import warn_user
 from preimage.inflation._inflation import inflation
-from preimage.inflation._inputs import as_inputs
+from preimage.inflation._inputs import as_inputs, transformed
 from preimage.inflation._orthogonal import TrainingSpan, left_out_distances, restore_lost_projection
 from preimage.inflation._transfer import renormalize, transfer_function
 
@@ -133,6 +133,5 @@ class Orthogonal:
         return cls(steps, TrainingSpan(inputs, affine=True), gamma, constant), corrected
 
     def __call__(self, values: Array, X: Rows) -> Array:
-        for step in self.steps:
-            X = step.transform(X)
-        return restore_lost_projection(values, self.constant, self.span.squared_distances(as_inputs(X)), self.gamma)
+        distances = self.span.squared_distances(as_inputs(transformed(self.steps, X)))
+        return restore_lost_projection(values, self.constant, distances, self.gamma)

@@ -1,5 +1,6 @@
 """What estimators take and return: steps of pipelines, rows of any container, weights, tables of scores."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,18 +15,25 @@ from preimage._engine.validation import count_rows
 from preimage.estimators._bounded_fit import bounded_iterations
 
 
-def last_step(estimator: Any, X: Rows) -> tuple[Any, Rows, list]:
-    """The last step of a fitted pipeline, what it is given for X, and the steps before it; or the estimator itself."""
+def flattened(estimator: Any) -> tuple[list[Any], Any]:
+    """The steps before the last one, and the last one, of a pipeline; no steps of anything else."""
     if not isinstance(estimator, Pipeline):
-        return estimator, X, []
-    steps = [step for _, step in estimator.steps[:-1] if step is not None and step != "passthrough"]
+        return [], estimator
+    inner, last = flattened(estimator.steps[-1][1])
+    return [step for _, step in estimator.steps[:-1] if step is not None and step != "passthrough"] + inner, last
+
+
+def transformed(steps: Sequence[Any], X: Rows) -> Rows:
+    """X after the steps."""
     for step in steps:
         X = step.transform(X)
-    last = estimator.steps[-1][1]
-    if isinstance(last, Pipeline):
-        last, X, inner = last_step(last, X)
-        steps = steps + inner
-    return last, X, steps
+    return X
+
+
+def last_step(estimator: Any, X: Rows) -> tuple[Any, Rows, list]:
+    """The last step of a fitted pipeline, what it is given for X, and the steps before it; or the estimator itself."""
+    steps, last = flattened(estimator)
+    return last, transformed(steps, X), steps
 
 
 def fitted_on(

@@ -29,7 +29,7 @@ from preimage.estimators._finite_results import FiniteResults
 from preimage.estimators._training_rows import TrainingRows
 from preimage.inflation._comparison import SCORINGS, predicted_codes
 from preimage.inflation._corrections import METHODS, Calibration
-from preimage.inflation._inputs import as_scores, fitted_on, rows_of
+from preimage.inflation._inputs import as_scores, fitted_on, flattened, rows_of
 from preimage.inflation._learn import learn_decision_calibration, learn_score_calibration, prefers_machines
 from preimage.inflation._left_out import left_out_decisions
 from preimage.inflation._one_vs_rest import is_multiclass_svc, one_vs_rest
@@ -407,6 +407,19 @@ class Renormalized(ReportsProgress, MetaEstimatorMixin, FiniteResults, Saved, Ba
             tags.target_tags.required = True
         tags.non_deterministic = inner.non_deterministic
         return tags
+
+
+def unwrapped(estimator: Any) -> tuple[list[Any], Any]:
+    """The steps before the last one, and the last one, of a fitted pipeline or search; no steps of anything else.
+
+    A `Renormalized` classifier stands for the one inside: thresholds and scales have no directions.
+    """
+    steps, last = flattened(estimator)
+    inner = getattr(last, "best_estimator_", last.estimator_ if isinstance(last, Renormalized) else None)
+    if inner is None:
+        return steps, last
+    more, last = unwrapped(inner)
+    return steps + more, last
 
 
 def automatic_guard(y: Targets) -> LinearDiscriminantAnalysis | None:

@@ -12,8 +12,9 @@ from preimage._engine.finite import gives_finite_numbers
 from preimage._engine.typing import Rows, Targets
 from preimage._models.machines import Output
 from preimage.exceptions import UnsupportedKernelError
+from preimage.inflation._inputs import transformed
+from preimage.inflation._renormalized import unwrapped
 from preimage.interop import machine_of
-from preimage.model_selection._maps import transformed, unwrapped
 from preimage.widths import enclosing_ball, enclosing_box
 from preimage.widths._enclosing_ball import Ball
 from preimage.widths._enclosing_box import Covering, EnclosingBox

@@ -28,15 +28,15 @@ class SplitHalfDisplay(Display):
 
     See Also
     --------
-    preimage.model_selection.pr_curve : The curves.
+    preimage.neuro.pr_curve : The curves.
     MapDisplay : The maps themselves.
 
     Examples
     --------
     >>> from preimage import PenalizedDiscriminant
     >>> from preimage.neuro import make_scans
-    >>> from preimage.model_selection import pr_curve
-    >>> from preimage.plotting import SplitHalfDisplay
+    >>> from preimage.neuro import pr_curve
+    >>> from preimage.neuro import SplitHalfDisplay
     >>> scans = make_scans(n_runs=4, n_times=30, size=12, snr=0.7)
     >>> curve = pr_curve(PenalizedDiscriminant(), scans.X, scans.y, scans.run)
     >>> display = SplitHalfDisplay.from_curves({"raw": curve})
@@ -124,15 +124,15 @@ class MapDisplay(Display):
 
     See Also
     --------
-    preimage.model_selection.reproducible_map : The map that two halves share.
-    preimage.model_selection.fdr_threshold : A threshold.
-    preimage.model_selection.sensitivity_map : Maps of kernel machines.
+    preimage.neuro.reproducible_map : The map that two halves share.
+    preimage.neuro.fdr_threshold : A threshold.
+    preimage.neuro.sensitivity_map : Maps of kernel machines.
     SplitHalfDisplay : How well maps reproduce.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from preimage.plotting import MapDisplay
+    >>> from preimage.neuro import MapDisplay
     >>> display = MapDisplay.from_maps({"weights": np.arange(6.0)}, image_shape=(2, 3))
     >>> len(display.axes_)
     1

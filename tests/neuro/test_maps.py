@@ -17,7 +17,7 @@ from sklearn.svm import SVC, LinearSVC
 from preimage import KernelFisherDiscriminant, KernelPCA
 from preimage.estimators._penalized_discriminant import PenalizedDiscriminant
 from preimage.exceptions import UnsupportedKernelError
-from preimage.model_selection._maps import sensitivity_map, weight_maps
+from preimage.neuro._maps import sensitivity_map, weight_maps
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 6)) * np.array([1, 2, 0.5, 1, 3, 1]) + 1

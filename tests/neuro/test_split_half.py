@@ -19,16 +19,16 @@ from sklearn.svm import SVC
 
 from preimage import KernelPCA
 from preimage.estimators._penalized_discriminant import PenalizedDiscriminant
-from preimage.model_selection._halves import half_splits
-from preimage.model_selection._pr_curve import pr_curve
-from preimage.model_selection._reproducible_map import align_maps, reproducible_map
-from preimage.model_selection._split_half import (
+from preimage.neuro import make_scans
+from preimage.neuro._halves import half_splits
+from preimage.neuro._maps import align_maps, reproducible_map
+from preimage.neuro._split_half import (
     paired_permutation_test,
     permuted_labels,
+    pr_curve,
     split_half,
     split_half_null,
 )
-from preimage.neuro import make_scans
 
 SCANS = make_scans(n_runs=6, n_times=24, size=12, snr=0.7, random_state=0)
 X, Y, RUN = SCANS.X, SCANS.y, SCANS.run

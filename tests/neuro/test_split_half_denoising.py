@@ -7,8 +7,7 @@ from sklearn.linear_model import LogisticRegression
 
 import preimage
 from preimage import KernelPCA
-from preimage.model_selection import reference_components, split_half_denoising
-from preimage.neuro import make_scans
+from preimage.neuro import make_scans, reference_components, split_half_denoising
 from preimage.solvers import FixedPoint, LearnedMap, SparsePath
 
 SCANS = make_scans(n_runs=4, n_times=24, size=12, snr=1.0, random_state=0)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import false_discovery_control, norm
 
-from preimage.model_selection._reproducible_map import align_maps, fdr_threshold, map_correlation, reproducible_map
+from preimage.neuro._maps import align_maps, fdr_threshold, map_correlation, reproducible_map
 
 seeds = st.integers(0, 10**6)
 scales = st.floats(1e-6, 1e6)

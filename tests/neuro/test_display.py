@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from preimage.estimators._penalized_discriminant import PenalizedDiscriminant
-from preimage.model_selection._pr_curve import pr_curve
 from preimage.neuro import make_scans
-from preimage.plotting._split_half import MapDisplay, SplitHalfDisplay
+from preimage.neuro._display import MapDisplay, SplitHalfDisplay
+from preimage.neuro._split_half import pr_curve
 
 plt = pytest.importorskip("matplotlib.pyplot", reason="figures need matplotlib")
 plt.switch_backend("Agg")

@@ -15,8 +15,8 @@ from preimage._engine.finite import gives_finite_numbers
 from preimage._engine.progress import progress_bar, stage
 from preimage._engine.typing import Array, Rows, Seed, Targets
 from preimage.estimators._kernel_pca import KernelPCA
-from preimage.model_selection._reproducible_map import map_correlation
-from preimage.model_selection._split_half_passes import checked_rows, denoised_by, drawn_halves, is_discrete, same_shape
+from preimage.neuro._halves import checked_rows, denoised_by, half_splits, is_discrete, same_shape
+from preimage.neuro._maps import map_correlation
 
 # The threshold of the paper on sparse denoising of brain scans.
 MIN_CORRELATION = 0.2
@@ -63,7 +63,7 @@ def reference_components(
     --------
     >>> from preimage import KernelPCA
     >>> from preimage.neuro import make_scans
-    >>> from preimage.model_selection import reference_components
+    >>> from preimage.neuro import reference_components
     >>> scans = make_scans(n_runs=4, n_times=30, size=12, random_state=0)
     >>> model = KernelPCA(10).fit(scans.X)
     >>> chosen = reference_components(model, scans.X, scans.y)
@@ -210,7 +210,7 @@ def split_half_denoising(
     --------
     >>> from preimage import KernelPCA
     >>> from preimage.neuro import make_scans
-    >>> from preimage.model_selection import split_half_denoising
+    >>> from preimage.neuro import split_half_denoising
     >>> scans = make_scans(n_runs=4, n_times=24, size=12, random_state=0)
     >>> found = split_half_denoising(KernelPCA(3, gamma=1e-3), scans.X, scans.run)
     >>> found.correlations.shape, bool(found.reproducibility.mean() > 0.5)
@@ -224,58 +224,44 @@ def split_half_denoising(
     clean = None if target is None else same_shape(check_array(target, dtype=np.float64), X, "target")
     check_consistent_length(X, labels, course)
     discrete = labels if labels is not None and is_discrete(labels) else None
-    names, codes, halves = drawn_halves(groups, discrete, n_splits, random_state)
-    study = _Study(denoiser, X, course, min_correlation, estimator, labels, scoring, clean)
-    splits = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(study.split)(half[codes]) for half in halves)
+    names, codes, halves = half_splits(groups, discrete, n_splits, random_state)
+    study = (denoiser, X, course, min_correlation, estimator, labels, scoring, clean)
+    splits = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(_split)(half[codes], *study) for half in halves)
     found = []
     with progress_bar(verbose), stage("Denoising by split halves", len(halves)) as advance:
         for split in splits:
             found.append(split)
             advance()
-    correlations, density, prediction, error = zip(*found)
-    optional = lambda values: None if values[0] is None else np.array(values)
-    return SplitHalfDenoising(
-        np.stack(correlations), np.array(density), optional(prediction), optional(error), names, halves
-    )
+    correlations, density, prediction, error = (np.array(each) for each in zip(*found))
+    optional = lambda values, is_known: values if is_known else None
+    known = (optional(prediction, estimator is not None), optional(error, target is not None))
+    return SplitHalfDenoising(correlations, density, *known, names, halves)
 
 
-@dataclass(frozen=True)
-class _Study:
-    """Checked data and what is done with a split of them."""
-
-    denoiser: Any
-    X: Array
-    reference: Array | None
-    min_correlation: float
-    estimator: Any
-    y: Array | None
-    scoring: Any
-    target: Array | None
-
-    def split(self, first: Array) -> tuple[Array, float, float | None, float | None]:
-        """Correlations of the rows, density, score and error of one split; `first` marks the rows of one half."""
-        halves = (first, ~first)
-        denoised = [self._denoised(rows) for rows in halves]
-        density = float(np.mean([np.mean(Z != 0) for Z in denoised]))
-        score = None
-        if self.estimator is not None:
-            score = float(np.mean([self._score(Z, rows) for Z, rows in zip(denoised, halves)]))
-        error = None
-        if self.target is not None:
-            error = float(np.mean([np.mean((Z - self.target) ** 2) for Z in denoised]))
-        correlations = np.array([map_correlation(one, other) for one, other in zip(*denoised)])
-        return correlations, density, score, error
-
-    def _denoised(self, rows: Array) -> Array:
-        model = clone(self.denoiser).fit(self.X[rows])
-        if self.reference is not None:
-            chosen = reference_components(
-                model, self.X[rows], self.reference[rows], min_correlation=self.min_correlation
-            )
+def _split(
+    first: Array,
+    denoiser: Any,
+    X: Array,
+    reference: Array | None,
+    min_correlation: float,
+    estimator: Any,
+    y: Any,
+    scoring: Any,
+    target: Array | None,
+) -> tuple[Array, float, float, float]:
+    """Correlations of the rows, density, score and error (NaN if unknown) of one split; `first` marks one half."""
+    denoised, scores = [], []
+    for rows in (first, ~first):
+        model = clone(denoiser).fit(X[rows])
+        if reference is not None:
+            chosen = reference_components(model, X[rows], reference[rows], min_correlation=min_correlation)
             model = model.with_components(chosen)
-        return same_shape(denoised_by(model, self.X), self.X, self.denoiser)
-
-    def _score(self, Z: Array, rows: Array) -> float:
-        assert self.y is not None  # an estimator comes with labels
-        model = clone(self.estimator).fit(Z[rows], self.y[rows])
-        return check_scoring(model, self.scoring)(model, Z[~rows], self.y[~rows])
+        Z = same_shape(denoised_by(model, X), X, denoiser)
+        denoised.append(Z)
+        if estimator is not None:
+            judge = clone(estimator).fit(Z[rows], y[rows])
+            scores.append(check_scoring(judge, scoring)(judge, Z[~rows], y[~rows]))
+    density = float(np.mean([np.mean(Z != 0) for Z in denoised]))
+    error = np.nan if target is None else float(np.mean([np.mean((Z - target) ** 2) for Z in denoised]))
+    correlations = np.array([map_correlation(one, other) for one, other in zip(*denoised)])
+    return correlations, density, float(np.mean(scores)) if scores else np.nan, error

@@ -1,12 +1,12 @@
-"""Maps of a fitted estimator, one number per variable: weights or sensitivities, through the steps of a pipeline."""
+"""Maps, one number per variable: weights and sensitivities of a fitted estimator, and what two maps have in common."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import singledispatch
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.special import expit, log_expit, softmax
+from scipy.stats import norm
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.feature_selection import SelectorMixin
 from sklearn.linear_model import LogisticRegression
@@ -14,99 +14,26 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 from sklearn.utils.validation import check_array
 
+from preimage._engine.arguments import names_its_arguments
 from preimage._engine.arrays import to_dense
 from preimage._engine.finite import gives_finite_numbers
+from preimage._engine.linalg import match, matched
 from preimage._engine.rows import sum_rows
 from preimage._engine.typing import Array, Rows
 from preimage._engine.validation import require_on_host
 from preimage._models.discriminants import LinearRule
 from preimage._models.machines import Binary, Logistic
 from preimage.inflation import Renormalized
+from preimage.inflation._inputs import flattened, transformed
+from preimage.inflation._renormalized import unwrapped
 from preimage.interop import machine_of
 from preimage.interop._affine import affine_map_of
 
-
-def unwrapped(estimator: Any) -> tuple[list[Any], Any]:
-    """The steps before the last one, and the last one, of a fitted pipeline or search; no steps of anything else.
-
-    A `Renormalized` classifier has the maps of the one inside: thresholds and scales have no directions.
-    """
-    if hasattr(estimator, "best_estimator_"):
-        return unwrapped(estimator.best_estimator_)
-    if isinstance(estimator, Renormalized):
-        return unwrapped(estimator.estimator_)
-    if not isinstance(estimator, Pipeline):
-        return [], estimator
-    inner, last = unwrapped(estimator.steps[-1][1])
-    steps = [step for _, step in estimator.steps[:-1] if step is not None and step != "passthrough"]
-    return steps + inner, last
-
-
-def transformed(steps: list[Any], X: Rows) -> Rows:
-    """X after the steps."""
-    for step in steps:
-        X = step.transform(X)
-    return X
-
-
-def pulled_back(steps: list[Any], gradients: Array) -> Array:
-    """Gradients with respect to the inputs of the first step from those with respect to the outputs of the last.
-
-    Parameters
-    ----------
-    steps : list of fitted transformers
-        Affine ones: scalers, selections of variables, PCA.
-    gradients : array of shape (k, d')
-
-    Returns
-    -------
-    array of shape (k, d)
-    """
-    for step in reversed(steps):
-        gradients = pull_back(step, gradients)
-    return gradients
-
-
-@singledispatch
-def pull_back(step: Any, gradients: Array) -> Array:
-    """Gradients through one affine transformer; other packages may register theirs."""
-    affine = affine_map_of(step)
-    if affine is not None:
-        return (affine.matrix @ gradients.T).T
-    raise TypeError(
-        f"Maps of a pipeline are taken back through scalers, selections of variables, PCA and nested pipelines; got "
-        f"{type(step).__name__}. Transform the data first, or give a function `maps(model, X)` that returns the map."
-    )
-
-
-@pull_back.register
-def _(step: Pipeline, gradients: Array) -> Array:
-    return pulled_back([inner for _, inner in step.steps if inner is not None and inner != "passthrough"], gradients)
-
-
-@pull_back.register
-def _(step: Renormalized, gradients: Array) -> Array:
-    # Of scores as they are: those are what the steps after it were fitted to.
-    return pulled_back([step.estimator_], gradients)
-
-
-@pull_back.register
-def _(step: MinMaxScaler, gradients: Array) -> Array:
-    # Of clipped ones inside their range.
-    return gradients * step.scale_
-
-
-@pull_back.register
-def _(step: FunctionTransformer, gradients: Array) -> Array:
-    if step.func is None:
-        return gradients
-    raise TypeError(
-        f"The derivatives of the function {step.func!r} of a FunctionTransformer are not known. Transform the data "
-        "first, or give a function `maps(model, X)` that returns the map."
-    )
-
-
 OUTPUTS = ("auto", "decision", "log_proba")
+KINDS = ("auto", "coef", "scalings", "importances", "sensitivity")
+_ATTRIBUTES = {"coef": "coef_", "scalings": "scalings_", "importances": "feature_importances_"}
+# Below this standard deviation the difference of two standardised maps is rounding.
+SMALLEST_NOISE = float(np.sqrt(np.finfo(float).eps))
 # From values of functions, (q, k), to one array of derivatives of an output with respect to them per output.
 Link: TypeAlias = Callable[[Array], Iterator[Array]]
 
@@ -140,7 +67,7 @@ def sensitivity_map(estimator: Any, X: Rows, *, output: str = "auto") -> Array:
     See Also
     --------
     split_half : Compares such maps between halves of the data.
-    preimage.plotting.MapDisplay : Draws maps.
+    preimage.neuro.MapDisplay : Draws maps.
     sklearn.inspection.permutation_importance : Importance by shuffling columns, for any model.
 
     References
@@ -152,7 +79,7 @@ def sensitivity_map(estimator: Any, X: Rows, *, output: str = "auto") -> Array:
     --------
     >>> import numpy as np
     >>> from sklearn.svm import SVC
-    >>> from preimage.model_selection import sensitivity_map
+    >>> from preimage.neuro import sensitivity_map
     >>> X = np.random.default_rng(0).normal(size=(200, 5))
     >>> svm = SVC(gamma=0.3).fit(X, X[:, 0] * X[:, 1] > 0)
     >>> np.sort(np.argsort(sensitivity_map(svm, X))[-2:])
@@ -222,76 +149,50 @@ def _functions_of(model: Any) -> _Functions:
 
 
 def _link_of_linear(model: Any) -> Link | None:
-    two = getattr(model, "classes_", np.empty(0)).size == 2
     if isinstance(model, LinearDiscriminantAnalysis):
-        return _logistic(1.0) if two else _softmax(1.0)
+        return _posterior(1.0)
     if isinstance(model, LogisticRegression):
-        if two:
-            return _logistic(1.0)
-        return None if model.solver == "liblinear" else _softmax(1.0)  # one against the rest, there
+        is_one_against_rest = model.solver == "liblinear" and model.classes_.size > 2
+        return None if is_one_against_rest else _posterior(1.0)
     return _link_of_rule(model)
 
 
 def _link_of_rule(model: Any) -> Link | None:
     """Of our discriminants."""
     rule = getattr(model, "_rule", None)
-    if not isinstance(rule, LinearRule):
-        return None
-    if rule.weights.shape[1] == 1:
-        return _logistic(rule.temperature)
-    return _against_rest(rule.temperature) if rule.against_rest else _softmax(rule.temperature)
+    return _posterior(rule.temperature, against_rest=rule.against_rest) if isinstance(rule, LinearRule) else None
 
 
 def _link_of_output(output: Any) -> Link | None:
     if isinstance(output, Logistic) and output.link != "clipped":
-        if output.n_functions == 1:
-            return _logistic(output.temperature)
-        return (_softmax if output.link == "softmax" else _against_rest)(output.temperature)
+        return _posterior(output.temperature, against_rest=output.link != "softmax")
     if not isinstance(output, Binary) or not output.has_probabilities:
         return None
-    return _logistic(-float(output.probA[0]), float(output.probB[0]))
+    return _posterior(-float(output.probA[0]), float(output.probB[0]))
 
 
-def _logistic(factor: float, offset: float = 0.0) -> Link:
-    """p = 1/(1 + exp(−aF − b)) of the second class: ∂ log p = a(1 − p), ∂ log(1 − p) = −ap."""
+def _posterior(factor: float, offset: float = 0.0, *, against_rest: bool = False) -> Link:
+    """Derivatives of log p: of p = σ(aF + b) for one function, of softmax(aF), or of softmax(log σ(aF)).
+
+    They are a(1 − p) and −ap for the two classes; a(δ_ck − p_k) of class c; and that times σ(−aF_k).
+    """
 
     def derivatives(F: Array) -> Iterator[Array]:
-        p = expit(factor * F + offset)
-        yield -factor * p
-        yield factor * (1 - p)
+        logits = factor * F + offset
+        if F.shape[1] == 1:
+            p = expit(logits)
+            yield -factor * p
+            yield factor * (1 - p)
+            return
+        p = softmax(log_expit(logits) if against_rest else logits, axis=1)
+        inner = factor * expit(-logits) if against_rest else factor
+        for own in np.eye(F.shape[1]):
+            yield inner * (own - p)
 
     return derivatives
 
 
-def _softmax(temperature: float) -> Link:
-    """p = softmax(tF): ∂ log p_c / ∂F_k = t(δ_ck − p_k)."""
-
-    def derivatives(F: Array) -> Iterator[Array]:
-        p = softmax(temperature * F, axis=1)
-        for c in range(F.shape[1]):
-            yield temperature * (np.eye(F.shape[1])[c] - p)
-
-    return derivatives
-
-
-def _against_rest(temperature: float) -> Link:
-    """p = softmax(log σ(tF)): ∂ log p_c / ∂F_k = tσ(−tF_k)(δ_ck − p_k)."""
-
-    def derivatives(F: Array) -> Iterator[Array]:
-        logits = temperature * F
-        p = softmax(log_expit(logits), axis=1)
-        for c in range(F.shape[1]):
-            yield temperature * expit(-logits) * (np.eye(F.shape[1])[c] - p)
-
-    return derivatives
-
-
-KINDS = ("auto", "coef", "scalings", "importances", "sensitivity")
-_ATTRIBUTES = {"coef": "coef_", "scalings": "scalings_", "importances": "feature_importances_"}
-
-
-@dataclass(frozen=True)
-class WeightMaps:
+class WeightMaps(NamedTuple):
     """Maps of a model, and whether they come in any order and sign, and need alignment.
 
     Attributes
@@ -368,3 +269,194 @@ def _checked(values: Array, X: Rows, maps: Any) -> Array:
             f"A map has one weight per variable, {X.shape[1]} here; maps={maps!r} gave shape {tuple(values.shape)}."
         )
     return values
+
+
+def pulled_back(steps: list[Any], gradients: Array) -> Array:
+    """Gradients with respect to inputs of affine steps, shape (k, d), from those with respect to outputs, (k, d')."""
+    for step in reversed(steps):
+        if isinstance(step, Renormalized):  # of scores as they are: the steps after it were fitted to those
+            step = step.estimator_
+        if isinstance(step, Pipeline):
+            inner, last = flattened(step)
+            gradients = pulled_back([*inner, last], gradients)
+        elif isinstance(step, MinMaxScaler):  # of clipped ones inside their range
+            gradients = gradients * step.scale_
+        elif (affine := affine_map_of(step)) is not None:
+            gradients = (affine.matrix @ gradients.T).T
+        elif not (isinstance(step, FunctionTransformer) and step.func is None):
+            raise TypeError(
+                f"Maps of a pipeline are taken back through scalers, selections of variables, PCA and nested "
+                f"pipelines; got {step!r}. Transform the data first, or give a function `maps(model, X)` that returns "
+                "the map."
+            )
+    return gradients
+
+
+@gives_finite_numbers()
+def map_correlation(first: Array, second: Array) -> float:
+    """Pearson's correlation of two maps; zero where one of them is constant, and has nothing to reproduce.
+
+    Parameters
+    ----------
+    first, second : arrays of shape (d,)
+
+    Returns
+    -------
+    float in [−1, 1]
+    """
+    first, second = _standardized(_as_map(first)), _standardized(_as_map(second))
+    # Of standardised maps: exactly one for equal ones, and no cancellation near it.
+    if not (first.any() and second.any()):
+        return 0.0
+    return float(np.clip(1 - np.mean((first - second) ** 2) / 2, -1, 1))
+
+
+@gives_finite_numbers()
+def reproducible_map(first: Array, second: Array) -> Array:
+    r"""The pattern that two maps share, in units of the noise in which they differ: rSPI(Z).
+
+    Each map is divided by its standard deviation; with :math:`s = (w_1 + w_2)/\sqrt2` and :math:`n = (w_1 - w_2)
+    /\sqrt2` the map is :math:`s / \operatorname{std}(n)`. As var(s) = 1 + r and var(n) = 1 − r for the correlation r of
+    the maps, its standard deviation is :math:`\sqrt{(1 + r)/(1 - r)}` whatever the data: only the pattern carries
+    information. Under Gaussian noise values are read as those of N(0, 1) where nothing is reproducible (see
+    `fdr_threshold`).
+
+    Parameters
+    ----------
+    first, second : arrays of shape (d,)
+        Maps from independent halves of the data, of any positive scale, of the same orientation.
+
+    Returns
+    -------
+    array of shape (d,)
+        Zero where one of the maps is constant. Finite where they agree: their noise is then taken for 1.5e-8.
+
+    See Also
+    --------
+    fdr_threshold : Which values of the map count.
+    split_half : Makes the two maps, over many splits.
+    preimage.neuro.MapDisplay : Draws maps.
+
+    References
+    ----------
+    .. [1] S. C. Strother et al., "The quantitative evaluation of functional neuroimaging experiments: the NPAIRS data
+       analysis framework", NeuroImage 15, 2002.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.neuro import reproducible_map
+    >>> rng = np.random.default_rng(0)
+    >>> truth = np.zeros(1000)
+    >>> truth[:20] = 5
+    >>> first, second = truth + rng.normal(size=(2, 1000))
+    >>> r = np.corrcoef(first, second)[0, 1]
+    >>> z = reproducible_map(first, second)
+    >>> bool(np.isclose(z.std(), np.sqrt((1 + r) / (1 - r)))), bool(z[:20].mean() > 4)
+    (True, True)
+    """
+    first, second = _as_map(first), _as_map(second)
+    if not (_standardized(first).any() and _standardized(second).any()):
+        return np.zeros_like(first)
+    first, second = first / first.std(), second / second.std()
+    noise = max(float((first - second).std()) / np.sqrt(2), SMALLEST_NOISE)
+    return (first + second) / np.sqrt(2) / noise
+
+
+@names_its_arguments
+def fdr_threshold(z: Array, level: float = 0.05) -> float:
+    """The smallest :math:`|Z|` that counts at a false discovery rate of `level`, after Benjamini and Hochberg.
+
+    Parameters
+    ----------
+    z : array of any shape
+        Standard normal where there is nothing; both signs count.
+    level : float in (0, 1), default=0.05
+        The fraction of false discoveries that is accepted.
+
+    Returns
+    -------
+    float
+        Infinite where nothing counts.
+
+    See Also
+    --------
+    reproducible_map : A map whose values are read like this.
+    preimage.neuro.MapDisplay : Draws maps, also with a threshold.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.neuro import fdr_threshold
+    >>> fdr_threshold(np.array([0.1, -0.5, 4.0, -6.0, 0.3]))
+    4.0
+    """
+    if not 0 < level < 1:
+        raise ValueError(f"fdr_threshold accepts a fraction of false discoveries between 0 and 1; got level={level!r}.")
+    sizes = np.sort(np.abs(np.ravel(z)))[::-1]
+    if sizes.size == 0 or np.isnan(sizes).any():
+        raise ValueError(f"fdr_threshold needs values that are numbers; got {sizes.size} values, some of them NaN.")
+    p = 2 * norm.sf(sizes)
+    counts = np.flatnonzero(p <= level * np.arange(1, sizes.size + 1) / sizes.size)
+    return float(sizes[counts[-1]]) if counts.size else float("inf")
+
+
+def _as_map(values: Array) -> Array:
+    """A finite vector with a largest modulus of one, so that squares neither overflow nor vanish; or zeros."""
+    values = np.asarray(values, dtype=np.float64)
+    if values.ndim != 1 or values.size == 0 or not np.isfinite(values).all():
+        raise ValueError(f"A map is a vector of finite values, one per variable; got an array of shape {values.shape}.")
+    return values / (np.abs(values).max() or 1.0)
+
+
+def _standardized(maps: Array) -> Array:
+    """Maps with mean zero and deviation one, along the last axis; constant ones are zero."""
+    sizes = np.abs(maps).max(axis=-1, keepdims=True, initial=0.0)
+    maps = maps / np.where(sizes > 0, sizes, 1.0)  # squares of the largest and smallest numbers would not be finite
+    deviations = maps.std(axis=-1, keepdims=True)
+    varies = deviations > 8 * np.finfo(float).eps
+    return np.where(varies, maps - maps.mean(axis=-1, keepdims=True), 0.0) / np.where(varies, deviations, 1.0)
+
+
+@gives_finite_numbers()
+def align_maps(maps: Array, reference: Array) -> Array:
+    """Permute and flip maps to match those of a reference.
+
+    Components of two halves of the data come in any order and with any sign. The assignment with the largest sum of
+    absolute correlations, each map to one of the reference, is the best permutation; pairs matched greedily are not.
+
+    Parameters
+    ----------
+    maps : array of shape (k, d)
+        Maps in any order and with any sign.
+    reference : array of shape (m, d)
+        Maps in the order that is wanted.
+
+    Returns
+    -------
+    array of shape (m, d)
+        Row i is the map that belongs to row i of the reference, with a positive correlation; zero where there are fewer
+        maps than in the reference.
+
+    See Also
+    --------
+    reproducible_map : What two aligned maps have in common.
+    split_half : Aligns maps of halves by itself.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.neuro import align_maps
+    >>> reference = np.array([[1.0, 2.0, 0.0, 0.0], [0.0, 1.0, 0.0, 3.0]])
+    >>> np.array_equal(align_maps(-2 * reference[::-1], reference), 2 * reference)
+    True
+    """
+    maps, reference = (np.atleast_2d(np.asarray(values, dtype=np.float64)) for values in (maps, reference))
+    if not (np.isfinite(maps).all() and np.isfinite(reference).all()):
+        raise ValueError("align_maps needs maps of finite values; got NaN or infinity.")
+    if maps.shape[1] != reference.shape[1]:
+        raise ValueError(
+            f"align_maps compares maps of the same variables; got {maps.shape[1]} and {reference.shape[1]} columns."
+        )
+    correlations = _standardized(maps) @ _standardized(reference).T / maps.shape[1]
+    return matched(maps.T, *match(correlations)).T
