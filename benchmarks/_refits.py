@@ -3,8 +3,7 @@
 import numpy as np
 
 from preimage._engine.linalg import match, matched
-from preimage.inflation._leave_one_out import SPARE_COMPONENTS, LeaveOneOut
-from preimage.inflation._orthogonal import spectrum
+from preimage.inflation._leave_one_out import SPARE_COMPONENTS, LeaveOneOut, spectrum
 
 
 def refitted_scores(gram, n_components=None, centered=True):

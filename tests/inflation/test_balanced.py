@@ -13,7 +13,7 @@ from sklearn.svm import SVC
 
 from preimage import KernelPCA, inflation_report
 from preimage.inflation._balanced import balanced_signal
-from preimage.inflation._signal import signal_of
+from preimage.inflation._comparison import signal_of
 
 JUDGE = LinearDiscriminantAnalysis()
 
@@ -51,10 +51,7 @@ def test_components_of_noise_have_no_bias(model):
     areas = [balanced_signal(model, *rows(0.0, n=30, d=40, seed=seed), judge=JUDGE).auc for seed in range(20)]
     assert abs(np.mean(areas) - 0.5) < 0.1
     left_out = [inflation_report(model, *rows(0.0, n=30, d=40, seed=seed), n_permutations=0) for seed in range(4)]
-    assert (
-        np.mean([signal_of(each.calibration.choice["verdict"].plain, each.y.astype(int)).auc for each in left_out])
-        < 0.4
-    )
+    assert np.mean([signal_of(each.calibration.judged.plain, each.y.astype(int)).auc for each in left_out]) < 0.4
 
 
 @pytest.mark.parametrize(

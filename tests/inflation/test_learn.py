@@ -18,10 +18,10 @@ from sklearn.svm import SVC
 
 from preimage import KernelFisherDiscriminant
 from preimage.exceptions import UnsupportedKernelError
+from preimage.inflation._comparison import signal_of
+from preimage.inflation._corrections import TrainingSpan
 from preimage.inflation._learn import Verdict, learn_decision_calibration
 from preimage.inflation._left_out import LeftOutDecisions, left_out_decisions
-from preimage.inflation._orthogonal import TrainingSpan
-from preimage.inflation._signal import signal_of
 
 METHODS = ["threshold", "transfer", "isotonic", "affine", "orthogonal", "histogram", "none", "auto"]
 
@@ -170,8 +170,8 @@ def test_thresholds_are_for_the_measure_that_is_asked_for():
 def test_auto_says_what_it_compared():
     (X, y), _ = high_dimensional()
     choice = learn_decision_calibration(SVC(gamma=2e-3).fit(X, y), X, y).choice
-    assert choice["chosen"] == "threshold" and choice["inflation"] > 2
-    assert choice["gain"] > choice["standard error"] > 0 and choice["scoring"] == "balanced_accuracy"
+    assert choice.accepted and choice.inflation > 2
+    assert choice.gain > choice.standard_error > 0 and choice.scoring == "balanced_accuracy"
 
 
 def test_auto_is_none_when_no_row_matters():
@@ -331,7 +331,7 @@ def test_decisions_that_name_one_class_have_nothing_to_lose_in_balanced_accuracy
     assert (values.leveled < 0).all()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        collapsed = learn_decision_calibration(model, X, y, values=values).choice.get("gain") is None
+        collapsed = learn_decision_calibration(model, X, y, values=values).choice.gain is None
         assert learn_decision_calibration(model, X, y, values=values).method == ("none" if collapsed else "threshold")
         accuracy = learn_decision_calibration(model, X, y, values=values, scoring="accuracy")
     assert signal_of(values.leveled, y).p_value > 0.2 and accuracy.method == "none"

@@ -24,8 +24,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC, NuSVC
 
 from preimage import KernelFisherDiscriminant, KernelPCA
+from preimage.inflation._exact import OneVsRestSVC
 from preimage.inflation._left_out import left_out_decisions, left_out_scores
-from preimage.inflation._one_vs_rest import OneVsRestSVC
 from preimage.kernels import Gaussian
 
 RNG = np.random.default_rng(0)

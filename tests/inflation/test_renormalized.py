@@ -19,8 +19,8 @@ from sklearn.svm import SVC
 from preimage import KernelFisherDiscriminant, KernelPCA, Renormalized, inflation_report
 from preimage.exceptions import UnsupportedKernelError
 from preimage.inflation import linear_leave_one_out, renormalize, transfer_function
+from preimage.inflation._corrections import TrainingSpan, restore_lost_projection
 from preimage.inflation._left_out import left_out_scores
-from preimage.inflation._orthogonal import TrainingSpan, restore_lost_projection
 
 RNG = np.random.default_rng(0)
 
@@ -69,7 +69,7 @@ def test_the_spread_of_new_scores_becomes_that_of_training_scores():
 @pytest.mark.parametrize("inner", [PCA(3), KernelPCA(2, kernel="linear"), TruncatedSVD(2)])
 def test_auto_is_the_identity_without_inflation(inner):
     model = Renormalized(inner).fit(TALL)
-    assert model.method_ == "none" and not model.calibration_.choice["inflated components"]
+    assert model.method_ == "none" and not model.calibration_.choice.inflated
     new = RNG.normal(size=(20, 4))
     np.testing.assert_array_equal(model.transform(new), model.estimator_.transform(new))
     assert (np.abs(model.inflation_ - 1) < 0.1).all()
@@ -79,7 +79,7 @@ def test_auto_corrects_only_components_with_inflation():
     X = RNG.normal(size=(60, 300))
     X[:, 0] += 200 * RNG.normal(size=60)
     model = Renormalized(PCA(3)).fit(X)
-    assert model.calibration_.choice["inflated components"] == [1, 2]
+    assert model.calibration_.choice.inflated == [1, 2]
     new = RNG.normal(size=(9, 300))
     np.testing.assert_array_equal(model.transform(new)[:, 0], model.estimator_.transform(new)[:, 0])
 
@@ -148,24 +148,24 @@ def test_the_guard_is_one_of_two_and_switches_off_without_signal():
     for seed in range(5):
         y = np.random.default_rng(seed).permutation(np.arange(30) % 3 == 0)
         model = Renormalized(PCA(3), guard=GaussianNB()).fit(WIDE, y)
-        accepted.append(model.calibration_.choice["guard"]["accepted"])
+        accepted.append(model.calibration_.choice.accepted)
         assert model.method_ == ("affine" if accepted[-1] else "none")
         np.testing.assert_allclose(model.transform(WIDE_NEW), cured if accepted[-1] else plain, atol=1e-9)
     assert sum(accepted) <= 1
     X, labels = half_circles(100, 300, 3, seed=0)
     guarded = Renormalized(KernelPCA(10, gamma=20), guard=LinearDiscriminantAnalysis()).fit(X, labels)
     free = Renormalized(KernelPCA(10, gamma=20)).fit(X)
-    assert guarded.calibration_.choice["guard"]["accepted"]
+    assert guarded.calibration_.choice.accepted
     np.testing.assert_allclose(guarded.transform(X[:5] + 0.01), free.transform(X[:5] + 0.01))
 
 
 def test_guards_work_with_refits_and_histograms():
     X, labels = half_circles(60, 200, 3, seed=0)
     model = Renormalized(KernelPCA(8, gamma=20, landmarks=40), method="histogram", guard=GaussianNB(), cv=5)
-    guard = model.fit(X, labels).calibration_.choice["guard"]
-    assert guard["largest class"] == 0.5 and guard["scoring"] == "balanced_accuracy"
-    guard = model.set_params(scoring="accuracy").fit(X, labels).calibration_.choice["guard"]
-    assert guard["largest class"] == pytest.approx(max(labels.mean(), 1 - labels.mean()))
+    guard = model.fit(X, labels).calibration_.choice
+    assert guard.chance == 0.5 and guard.scoring == "balanced_accuracy"
+    guard = model.set_params(scoring="accuracy").fit(X, labels).calibration_.choice
+    assert guard.chance == pytest.approx(max(labels.mean(), 1 - labels.mean()))
 
 
 def test_pipelines_searches_copies_and_pickles():

@@ -17,7 +17,7 @@ from sklearn.svm import SVC, LinearSVC
 
 from preimage import KernelFisherDiscriminant, Renormalized
 from preimage._engine.threads import available_threads
-from preimage.inflation._one_vs_rest import OneVsRestSVC
+from preimage.inflation._exact import OneVsRestSVC
 from preimage.neuro import sensitivity_map, split_half
 
 RNG = np.random.default_rng(0)
@@ -115,7 +115,7 @@ def test_groups_are_routed():
     with config_context(enable_metadata_routing=True):
         model = Renormalized(SVC(), cv=GroupKFold(3)).set_fit_request(groups=True, sample_weight=False)
         found = cross_validate(model, X, y, cv=GroupKFold(2), params={"groups": run}, return_estimator=True)
-    assert all(each.calibration_.choice["left-out decisions"] == "refits" for each in found["estimator"])
+    assert all(each.calibration_.choice.route == "refits" for each in found["estimator"])
 
 
 def test_folds_without_groups_say_what_they_need():
@@ -252,7 +252,7 @@ def test_machines_of_one_class_against_the_rest_use_at_most_n_jobs_threads(monke
     monkeypatch.setattr("preimage._engine.threads.allowed_threads", lambda: 8)
     seen = []
     monkeypatch.setattr(
-        "preimage.inflation._one_vs_rest.run_parallel",
+        "preimage.inflation._exact.run_parallel",
         lambda work, items: seen.append(available_threads()) or [work(item) for item in items],
     )
     X, y = load_iris(return_X_y=True)

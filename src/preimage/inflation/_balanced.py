@@ -13,11 +13,10 @@ from preimage._engine.arrays import from_device
 from preimage._engine.typing import Array, Folds, Rows, Targets
 from preimage._engine.validation import count_rows
 from preimage.estimators._training_rows import same_rows
+from preimage.inflation._comparison import Signal, balanced_folds, decisions_on_scores, signal_of
 from preimage.inflation._exact import kernel_matrix
-from preimage.inflation._guard import decisions_on_scores
 from preimage.inflation._inputs import as_decisions, as_scores, last_step
 from preimage.inflation._left_out import MOST_POINTS, SCALERS, fitted_without, for_splits
-from preimage.inflation._signal import Signal, balanced_folds, signal_of
 
 # Models of nine tenths of the rows resemble the model of all, and the folds of 30 rows have rows of both classes.
 N_FOLDS = 10

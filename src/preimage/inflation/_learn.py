@@ -1,6 +1,7 @@
 """Learn from training data how scores of new points, and decisions about them, are to be corrected."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import astuple, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,15 +15,27 @@ from preimage._models.machines import Binary, Logistic, OneVsRest
 from preimage.estimators._kernel_pca import KernelPCA
 from preimage.exceptions import UnsupportedKernelError
 from preimage.inflation._balanced import balanced_signal
-from preimage.inflation._comparison import compare_decisions, decision_score, margins_of, predicted_codes
-from preimage.inflation._corrections import METHODS, Calibration, Columns, Histogram, Orthogonal
-from preimage.inflation._guard import guard_correction
+from preimage.inflation._comparison import (
+    LEAST_EVIDENCE,
+    decision_score,
+    gain_of,
+    guard_correction,
+    predicted_codes,
+    signal_of,
+)
+from preimage.inflation._corrections import (
+    METHODS,
+    Calibration,
+    Choice,
+    Columns,
+    Histogram,
+    Orthogonal,
+    Threshold,
+    gaussian_gamma,
+)
 from preimage.inflation._inflation import inflation, is_inflated, is_resolved, steady_left_out
 from preimage.inflation._inputs import as_inputs, last_step
 from preimage.inflation._left_out import LeftOutDecisions, LeftOutScores, left_out_decisions, left_out_scores
-from preimage.inflation._orthogonal import gaussian_gamma
-from preimage.inflation._signal import LEAST_EVIDENCE, signal_of
-from preimage.inflation._threshold import Threshold
 from preimage.inflation._transfer import renormalize
 from preimage.interop import machine_of
 
@@ -68,21 +81,28 @@ def learn_score_calibration(
             f"method='threshold' moves the threshold of the decisions of a classifier; {estimator!r} is a transformer. "
             "Use method='auto', or 'transfer'."
         )
-    scores = left_out_scores(estimator, X, y, rng=rng, **folds)
-    choice: dict[str, Any] = {"method": method, "left-out scores": scores.route}
-    correction, corrected = _correct_scores(estimator, X, method, scores, choice)
+    values = left_out_scores(estimator, X, y, rng=rng, **folds)
+    train, left_out, weights = values.train, values.left_out, values.weights
+    choice, applied, reference, wanted = Choice(method, values.route, scoring), method, left_out, None
+    if method == "auto":
+        applied, reference = AUTOMATIC, steady_left_out(train, left_out, weights)
+        wanted = is_resolved(train, left_out) & is_inflated(train, left_out, weights)
+        choice = replace(choice, inflated=np.flatnonzero(wanted).tolist())
+    correction, corrected = _correction(applied, values, reference, wanted, lambda: _gaussian_model(estimator, X))
+    judged = None
     # The guard fits its classifier again in every fold; without a correction there is nothing to decide.
     if guard is not None and (correction is not None or always_judge):
         signal = balanced_signal(estimator, X, y, judge=guard, rng=rng, **folds)
-        judged = scores.folds(_judged(np.asarray(y), rng))
-        verdict = guard_correction(guard, judged, scores.left_out, corrected, y, scores.weights, scoring, signal)
-        choice["guard"] = verdict.as_dict()
-        if always_judge:
-            choice["verdict"] = verdict
-        if not verdict.accepted:
-            correction, corrected = None, scores.left_out
-    applied = "none" if correction is None else AUTOMATIC if method == "auto" else method
-    return Calibration(applied, correction, scores.train, scores.left_out, corrected, choice, scores.weights)
+        rows = values.folds(_judged(np.asarray(y), rng))
+        judged = guard_correction(guard, rows, left_out, corrected, y, weights, scoring, signal)
+        measured = (judged.gain.before, judged.gain.after, judged.scores["largest class"], *astuple(judged.gain)[:2])
+        known = zip(("plain", "corrected", "chance", "gain", "standard_error"), measured, strict=True)
+        choice = replace(choice, signal=judged.signal.p_value, accepted=judged.accepted, **dict(known))
+        if not judged.accepted:
+            correction, corrected = None, left_out
+    applied = "none" if correction is None else applied
+    judged = judged if always_judge else None
+    return Calibration(applied, correction, train, left_out, corrected, choice, weights, judged)
 
 
 def _judged(y: Array, rng: np.random.Generator | None) -> Array | None:
@@ -96,45 +116,48 @@ def _judged(y: Array, rng: np.random.Generator | None) -> Array | None:
     return np.sort(np.concatenate(rows))
 
 
-def _correct_scores(
-    estimator: Any, X: Rows, method: str, scores: LeftOutScores, choice: dict[str, Any]
+def _correction(
+    method: str,
+    values: LeftOutScores | LeftOutDecisions,
+    reference: Array,
+    wanted: Array | None,
+    gaussian: Callable[[], tuple[float, Array, Array, list]],
+    scoring: str = "balanced_accuracy",
 ) -> tuple[Any, Array]:
-    """The correction, or None, and the left-out scores after it."""
-    train, left_out, weights = scores.train, scores.left_out, scores.weights
+    """The correction, or None, and the left-out values after it.
+
+    `reference` are the values that transfer functions are learned from, `wanted` the columns (all by default) that
+    they are learned for, `gaussian` gives γ, the constant, inputs and steps of a Gaussian model.
+    """
+    train, left_out, weights = values.train, values.leveled, values.weights
     if method == "none":
         return None, left_out
     if method == "histogram":
         return Histogram(train, weights), renormalize(train, left_out)
     if method == "orthogonal":
-        return _orthogonal_for_scores(estimator, X, left_out)
-    wanted, reference = is_resolved(train, left_out), left_out
-    if method == "auto":
-        wanted &= is_inflated(train, left_out, weights)
-        choice["inflated components"] = np.flatnonzero(wanted).tolist()
-        method, reference = AUTOMATIC, steady_left_out(train, left_out, weights)
-    if not wanted.any():
-        return None, left_out
-    correction = Columns.learned(train, reference, method, wanted, weights)
+        return Orthogonal.learned(*gaussian(), left_out)
+    if method == "threshold":
+        correction: Any = Threshold.learned(train, left_out, values.codes, weights, scoring)
+    else:
+        wanted = is_resolved(train, left_out) if wanted is None else wanted
+        if not wanted.any():
+            return None, left_out
+        correction = Columns.learned(train, reference, method, wanted, weights)
     return correction, correction(left_out)
 
 
-def _orthogonal_for_scores(estimator: Any, X: Rows, left_out: Array) -> tuple[Orthogonal, Array]:
-    last, inputs, steps = last_step(estimator, X)
-    gamma, constant, inputs = _gaussian_model(last, inputs)
-    return Orthogonal.learned(inputs, steps, gamma, constant, left_out)
-
-
-def _gaussian_model(model: Any, X: Rows) -> tuple[float, Array, Array]:
-    """γ, the score of a point infinitely far away, and dense inputs, of Gaussian kernel PCA."""
-    inputs = to_dense(as_inputs(X))
+def _gaussian_model(estimator: Any, X: Rows) -> tuple[float, Array, Array, list]:
+    """γ, the score of a point infinitely far away, dense inputs and the steps before, of Gaussian kernel PCA."""
+    model, inputs, steps = last_step(estimator, X)
+    inputs = to_dense(as_inputs(inputs))
     if isinstance(model, KernelPCA):
         gamma = gaussian_gamma("method='orthogonal'", model.kernel_)
         offset = model.subspace_.offset
-        return gamma, np.zeros(model.n_components_) if offset is None else -np.asarray(offset), inputs
+        return gamma, np.zeros(model.n_components_) if offset is None else -np.asarray(offset), inputs, steps
     if isinstance(model, SklearnKernelPCA) and model.kernel == "rbf":
         gamma = float(model.gamma_)
         means = rbf_kernel(inputs, gamma=gamma).mean(axis=0)
-        return gamma, -means @ (model.eigenvectors_ / np.sqrt(model.eigenvalues_)), inputs
+        return gamma, -means @ (model.eigenvectors_ / np.sqrt(model.eigenvalues_)), inputs, steps
     raise UnsupportedKernelError(
         "method='orthogonal' corrects kernel PCA with a Gaussian kernel, whose values a point outside the training "
         f"span loses by a known factor; got {model!r}. method='transfer' works with any transformer."
@@ -205,16 +228,22 @@ def learn_decision_calibration(
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}; got {method!r}.")
     values = left_out_decisions(estimator, X, y, **folds) if values is None else values
-    choice: dict[str, Any] = {"method": method, "left-out decisions": values.route, "scoring": scoring}
+    choice = Choice(method, values.route, scoring)
     model = getattr(estimator, "best_estimator_", estimator)
     if method == "auto":
         verdict = _judge_threshold(values, scoring)
         if verdict.collapse is not None:
-            _warn_of_collapse(model, verdict.collapse)
+            warn_user(
+                f"Decisions of {model!r} for samples left out {verdict.collapse}: new samples are like none that it "
+                "was fitted on. Nothing is corrected. A wider kernel (smaller gamma) or fewer variables may help.",
+                UserWarning,
+            )
         method = "threshold" if verdict.is_accepted else "none"
-        choice |= {**verdict.as_dict(), "chosen": method}
-    correction, corrected = _correct_decisions(model, X, method, values, scoring)
-    return Calibration(method, correction, values.train, values.leveled, corrected, choice, values.weights)
+        found: dict[str, Any] = {"inflation": verdict.inflation, "gain": verdict.gain, "standard_error": verdict.error}
+        choice = replace(choice, accepted=verdict.is_accepted, **found)
+    leveled = values.leveled
+    correction, corrected = _correction(method, values, leveled, None, lambda: _gaussian_machine(model, X), scoring)
+    return Calibration(method, correction, values.train, leveled, corrected, choice, values.weights)
 
 
 @dataclass(frozen=True)
@@ -254,11 +283,6 @@ class Verdict:
             return False
         return self.has_nothing_to_lose or self.gain + self.allowance >= LEAST_GAIN
 
-    def as_dict(self) -> dict[str, float]:
-        """What is known, for the record of a `Calibration`."""
-        known = {"inflation": self.inflation, "gain": self.gain, "standard error": self.error}
-        return {name: value for name, value in known.items() if value is not None}
-
 
 def _judge_threshold(values: LeftOutDecisions, scoring: str) -> Verdict:
     """Compare left-out decisions as they are with those relative to the threshold they suggest."""
@@ -271,7 +295,7 @@ def _judge_threshold(values: LeftOutDecisions, scoring: str) -> Verdict:
     corrected = Threshold.learned(train, left_out, codes, weights, scoring)(left_out)
     if is_worse_than_chance(predicted_codes(corrected), codes):
         return Verdict(size, "name wrong classes, whatever the threshold")
-    gain, error = _gain(corrected, left_out, codes, weights, scoring)
+    gain, error = gain_of(corrected, left_out, codes, weights, scoring)
     if scoring == "accuracy" or left_out.shape[1] > 1:
         has_evidence = signal_of(left_out, codes, weights).p_value < LEAST_EVIDENCE
         return Verdict(size, None, gain, error, has_evidence=has_evidence)
@@ -279,48 +303,17 @@ def _judge_threshold(values: LeftOutDecisions, scoring: str) -> Verdict:
     return Verdict(size, None, gain, error, allowance=error, has_nothing_to_lose=names_one_class)
 
 
-def _gain(candidate: Array, baseline: Array, codes: Array, weights: Array | None, scoring: str) -> tuple[float, float]:
-    """What decisions gain over others in the smoothed measure, and the standard error of that."""
-    margins = {"": margins_of(candidate, codes)}
-    return compare_decisions(margins, margins_of(baseline, codes), codes, weights, scoring)[""]
+def better_of(values: LeftOutDecisions, votes: Calibration, machines: Calibration) -> Calibration:
+    """The better calibration of a multi-class SVC: by votes of pairs, or as machines of one class against the rest.
 
-
-def _correct_decisions(model: Any, X: Rows, method: str, values: LeftOutDecisions, scoring: str) -> tuple[Any, Array]:
-    """The correction, or None, and the left-out decisions after it."""
-    train, left_out, weights = values.train, values.leveled, values.weights
-    if method == "none":
-        return None, left_out
-    if method == "histogram":
-        return Histogram(train, weights), renormalize(train, left_out)
-    if method == "orthogonal":
-        return _orthogonal_for_decisions(model, X, left_out)
-    if method == "threshold":
-        correction: Any = Threshold.learned(train, left_out, values.codes, weights, scoring)
-    else:
-        correction = Columns.learned(train, left_out, method, is_resolved(train, left_out), weights)
-    return correction, correction(left_out)
-
-
-def prefers_machines(values: LeftOutDecisions, votes: Calibration, machines: Calibration) -> bool:
-    """Whether a multi-class SVC is better as machines of one class against the rest than by votes of pairs.
-
-    Parameters
-    ----------
-    values : LeftOutDecisions of the votes
-    votes, machines : Calibration
-        Of the same rows. What was compared is added to the record of `machines`.
-
-    Returns
-    -------
-    bool
-        Whether corrected decisions of the machines are better beyond their standard error.
+    Machines must be better beyond their standard error. `values` are the left-out decisions of the votes.
     """
-    codes, weights, scoring = values.codes, values.weights, votes.choice["scoring"]
-    gain, error = _gain(machines.corrected, votes.corrected, codes, weights, scoring)
-    machines.choice["gain over votes of pairs"], machines.choice["its standard error"] = gain, error
+    codes, weights, scoring = values.codes, values.weights, votes.choice.scoring
+    gain, error = gain_of(machines.corrected, votes.corrected, codes, weights, scoring)
     score = lambda decisions: decision_score(codes, predicted_codes(decisions), weights, scoring)
     is_clear = gain > max(LEAST_GAIN, STANDARD_ERRORS * error) and score(machines.corrected) > score(votes.corrected)
-    return is_clear and machines.method != "none"
+    best = machines if is_clear and machines.method != "none" else votes
+    return replace(best, choice=replace(best.choice, gain_over_votes=gain, error_over_votes=error))
 
 
 def is_worse_than_chance(predicted: Array, codes: Array) -> bool:
@@ -333,22 +326,9 @@ def is_worse_than_chance(predicted: Array, codes: Array) -> bool:
     return bool(np.mean(recalls) < chance - BELOW_CHANCE * error)
 
 
-def _warn_of_collapse(model: Any, what: str) -> None:
-    warn_user(
-        f"Decisions of {model!r} for samples left out {what}: new samples are like none that it was fitted on. Nothing "
-        "is corrected. A wider kernel (smaller gamma) or fewer variables may help.",
-        UserWarning,
-    )
-
-
-def _orthogonal_for_decisions(model: Any, X: Rows, left_out: Array) -> tuple[Orthogonal, Array]:
+def _gaussian_machine(model: Any, X: Rows) -> tuple[float, Array, Array, list]:
+    """γ, intercepts, dense inputs and the steps before, of a machine whose decisions are Gaussian expansions."""
     last, inputs, steps = last_step(model, X)
-    gamma, intercept = _gaussian_machine(last)
-    return Orthogonal.learned(to_dense(as_inputs(inputs)), steps, gamma, intercept, left_out)
-
-
-def _gaussian_machine(last: Any) -> tuple[float, Array]:
-    """γ and the intercepts of a kernel machine whose decisions are values of Gaussian expansions."""
     try:
         machine = machine_of(last)
     except (TypeError, ValueError) as error:
@@ -362,4 +342,4 @@ def _gaussian_machine(last: Any) -> tuple[float, Array]:
             f"{last!r} are votes of pairs. Use OneVsRestClassifier, or method='transfer'."
         )
     gamma = gaussian_gamma("method='orthogonal'", machine.expansion.kernel)
-    return gamma, np.asarray(machine.intercept, dtype=np.float64)
+    return gamma, np.asarray(machine.intercept, dtype=np.float64), to_dense(as_inputs(inputs)), steps

@@ -1,23 +1,33 @@
 """Scores of principal components for points that had no part in finding them."""
 
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
 import numpy as np
 
 from preimage._engine.arrays import as_points, in_double, to_dense
 from preimage._engine.finite import gives_finite_numbers
-from preimage._engine.linalg import match, numerical_rank, rank_tolerance
+from preimage._engine.linalg import match, numerical_rank, rank_tolerance, top_eigh
 from preimage._engine.removed import refuse_removed
 from preimage._engine.typing import Array, Rows
-from preimage.inflation._downdate import Downdate
-from preimage.inflation._inflation import inflation
-from preimage.inflation._orthogonal import heights, is_needed, spectrum
-from preimage.inflation._samples import mean
+from preimage.inflation._inflation import inflation, mean
 
+# Steps of the root finder, which converges quadratically; a step that would leave its bracket halves it instead, and
+# 100 halvings resolve any root of double precision.
+MAX_ITER = 100
+EPSILON = float(np.finfo(float).eps)
+# The root finder stops at steps of this many units in the last place of the offset from the nearest pole; ten times
+# more would show in the last digit of left-out scores.
+STEP_TOLERANCE = 4
+# A point is needed to span the data when its leverage is one up to the rounding errors of eigenvectors.
+LEVERAGE_TOLERANCE = 1e-8
 METHODS = ("exact", "first_order")
 # Components of the others beyond those asked for, among which the last ones may find the axis they resemble. Without
 # spare ones the deviation of the last component is biased.
 SPARE_COMPONENTS = 3
 
 
+@dataclass(frozen=True)
 class LeaveOneOut:
     """Training scores of principal components, and those of each point in the model of all others.
 
@@ -37,21 +47,12 @@ class LeaveOneOut:
     weights : array of shape (n,) or None
     """
 
-    def __init__(
-        self,
-        train: Array,
-        left_out: Array,
-        eigenvalues: Array,
-        left_out_eigenvalues: Array,
-        folds: "_Folds | None" = None,
-        weights: Array | None = None,
-    ) -> None:
-        self.weights = weights
-        self.train = train
-        self.left_out = left_out
-        self.eigenvalues = eigenvalues
-        self.left_out_eigenvalues = left_out_eigenvalues
-        self._folds = folds
+    train: Array
+    left_out: Array
+    eigenvalues: Array
+    left_out_eigenvalues: Array
+    weights: Array | None = None
+    scores_without: Callable[[int], Array] | None = field(default=None, repr=False)
 
     @property
     def inflation(self) -> Array:
@@ -59,9 +60,9 @@ class LeaveOneOut:
 
     def fold(self, n: int) -> Array:
         """Training scores of the other points in the model without point n, shape (n_points - 1, q)."""
-        if self._folds is None:
+        if self.scores_without is None:
             raise ValueError("The training scores of folds are known for method='exact' alone.")
-        return self._folds.scores(n)
+        return self.scores_without(n)
 
 
 @gives_finite_numbers()
@@ -244,24 +245,226 @@ def _from_spectrum(
     products[missing], overlaps[missing], left_values[missing] = 0.0, 0.0, 0.0
     order, signs = match(overlaps)
     rows = np.arange(n)[:, None]
-    folds = _Folds(coordinates, downdate, order, signs, mass if centered else None)
-    left_out = signs * products[rows, order]
-    return LeaveOneOut(train, left_out, values[:count], left_values[rows, order], folds, weights)
 
-
-class _Folds:
-    """Training scores in the models without one point."""
-
-    def __init__(self, coordinates: Array, downdate: Downdate, order: Array, signs: Array, mass: Array | None) -> None:
-        self.coordinates = coordinates
-        self.downdate = downdate
-        self.order = order
-        self.signs = signs
-        self.mass = mass  # None: scores are not about the mean
-
-    def scores(self, n: int) -> Array:
+    def scores_without(n: int) -> Array:
         # Few columns first: the coordinates of all points are n × n.
-        scores = self.coordinates @ (self.downdate.eigenvectors_of(n)[:, self.order[n]] * self.signs[n])
+        scores = coordinates @ (downdate.eigenvectors_of(n)[:, order[n]] * signs[n])
         others = np.delete(scores, n, axis=0)
         # Subtract the mean of the others, −w tₙ / (W − w), which is contained in their coordinates.
-        return others - mean(others, np.delete(self.mass, n)) if self.mass is not None else others
+        return others - mean(others, np.delete(mass, n)) if centered else others
+
+    left_out = signs * products[rows, order]
+    return LeaveOneOut(train, left_out, values[:count], left_values[rows, order], weights, scores_without)
+
+
+class Downdate:
+    r"""The eigenpairs of :math:`\Lambda - z_n z_n^\top` with the largest eigenvalues, for every row of Z.
+
+    They are the roots :math:`\mu_k \in (\lambda_{k+1}, \lambda_k)` of the secular equation
+
+    .. math:: 1 - \sum_j \frac{z_j^2}{\lambda_j - \mu} = 0
+
+    and the vectors :math:`v_k \propto (\Lambda - \mu_k)^{-1} z`, for which
+    :math:`\langle v_k, z \rangle = 1 / \|(\Lambda - \mu_k)^{-1} z\|`. Roots are kept as offsets from the nearest pole,
+    so that differences :math:`\lambda_j - \mu` are accurate also where they are tiny [1]_. The work is
+    O(n_rows · n_components · n_poles).
+
+    Parameters
+    ----------
+    poles : array of shape (r,)
+        λ, descending, not negative.
+    Z : array of shape (n, r)
+    count : int
+        How many eigenpairs.
+
+    References
+    ----------
+    .. [1] R.-C. Li, "Solving Secular Equations Stably and Efficiently", LAPACK Working Note 89, 1993.
+    """
+
+    def __init__(self, poles: Array, Z: Array, count: int) -> None:
+        self.scale = float(poles[0]) if len(poles) and poles[0] > 0 else 1.0
+        self.poles = _spread(np.append(poles, 0.0) / self.scale)  # zero: the eigenvalue of all other directions
+        self.count = min(count, len(poles))
+        self.Z = _floored(np.concatenate([Z, np.zeros((len(Z), 1))], axis=1) / np.sqrt(self.scale))
+        roots = [_roots(self.poles, self.Z**2, k) for k in range(self.count)]
+        self.origins = np.stack([origin for origin, _ in roots], axis=1) if roots else np.empty((len(Z), 0), int)
+        self.offsets = np.stack([offset for _, offset in roots], axis=1) if roots else np.empty((len(Z), 0))
+
+    @property
+    def values(self) -> Array:
+        """Eigenvalues μ, shape (n, count)."""
+        return self.scale * np.maximum(self.poles[self.origins] + self.offsets, 0)
+
+    def products_and_overlaps(self, n_entries: int) -> tuple[Array, Array]:
+        """⟨vₖ, z⟩ > 0, shape (n, count), and the first entries of vₖ, shape (n, count, n_entries), for every row of Z.
+
+        Products come from the secular equation, accurate also where they are tiny.
+        """
+        products = np.empty(self.offsets.shape)
+        overlaps = np.empty((*self.offsets.shape, n_entries))
+        for k in range(self.count):
+            V = self.Z / _differences(self.poles, self.origins[:, k], self.offsets[:, k], k)
+            lengths = np.sqrt(np.einsum("nj,nj->n", V, V))
+            products[:, k] = np.sqrt(self.scale) / lengths
+            overlaps[:, k] = V[:, :n_entries] / lengths[:, None]
+        return products, overlaps
+
+    def eigenvectors_of(self, n: int) -> Array:
+        """All eigenvectors for row n of Z, one per column, shape (r, count)."""
+        gaps = self.poles[:, None] - self.poles[self.origins[n]] - self.offsets[n]
+        V = self.Z[n, :, None] / gaps
+        return V[:-1] / np.linalg.norm(V, axis=0)
+
+
+def _spread(poles: Array) -> Array:
+    """Poles moved at least a rounding error apart: between equal poles there is no interval that brackets a root."""
+    steps = EPSILON * np.arange(len(poles))
+    return np.minimum.accumulate(poles + steps) - steps
+
+
+def _floored(Z: Array) -> Array:
+    """Entries raised to the rounding error of their row, so that every pole has a weight."""
+    least = EPSILON * np.maximum(np.linalg.norm(Z, axis=1, keepdims=True), EPSILON)
+    return np.where(np.abs(Z) < least, np.where(Z < 0, -least, least), Z)
+
+
+def _differences(poles: Array, origins: Array, offsets: Array, k: int) -> Array:
+    """λⱼ − μ for roots between poles k + 1 and k, given by which of them is nearer and the offset from it: (n, r)."""
+    from_both = poles - poles[[k, k + 1], None]
+    return from_both[origins - k] - offsets[:, None]
+
+
+def _roots(poles: Array, weights: Array, k: int) -> tuple[Array, Array]:
+    """The root between poles k + 1 and k for every row of weights: nearest pole, and offset from it.
+
+    Invariant: the distance of every root from its origin lies between `low` and `high`.
+    """
+    gap = poles[k] - poles[k + 1]
+    secular = _Secular(poles - poles[k + 1] - gap / 2, weights, k)
+    above = secular.value >= 0  # the function falls from +∞ at the lower pole to −∞ at the upper one
+    origins = np.where(above, k, k + 1)
+    side = np.where(above, -1.0, 1.0)  # the root lies below an origin at the upper pole, above one at the lower
+    distances = np.full(len(weights), gap / 2)
+    low, high = np.zeros(len(weights)), distances.copy()
+    active = np.arange(len(weights))
+    for _ in range(MAX_ITER):
+        old, sign = distances[active], side[active]
+        farther = sign * secular.value > 0
+        low[active], high[active] = np.where(farther, old, low[active]), np.where(farther, high[active], old)
+        new = secular.next_distance(sign < 0, gap)
+        inside = (new > low[active]) & (new < high[active])
+        new = np.where(inside, new, (low[active] + high[active]) / 2)
+        is_zero = secular.is_zero()
+        distances[active] = np.where(is_zero, old, new)
+        active = active[~is_zero & (np.abs(new - old) > STEP_TOLERANCE * EPSILON * new)]
+        if not active.size:
+            break
+        gaps = _differences(poles, origins[active], side[active] * distances[active], k)
+        secular = _Secular(gaps, weights if active.size == len(weights) else weights[active], k)
+    return origins, side * distances
+
+
+class _Secular:
+    """1 − ψ − φ with ψ the sum over poles from k upwards and φ over those below, and their derivatives."""
+
+    def __init__(self, gaps: Array, weights: Array, k: int) -> None:
+        inverse = 1 / gaps
+        terms = weights * inverse
+        inverse = np.broadcast_to(inverse, terms.shape)
+        self.upper, self.lower = terms[:, : k + 1].sum(axis=1), terms[:, k + 1 :].sum(axis=1)
+        self.upper_derivative, self.lower_derivative = (
+            np.einsum("nj,nj->n", terms[:, part], inverse[:, part]) for part in (slice(k + 1), slice(k + 1, None))
+        )
+        self.value = 1 - self.upper - self.lower
+        self.above, self.below = gaps[..., k], gaps[..., k + 1]
+        self.n_poles = weights.shape[1]
+
+    def is_zero(self) -> Array:
+        """Whether the value is no larger than its rounding error."""
+        return np.abs(self.value) <= EPSILON * self.n_poles * (1 + self.upper - self.lower)
+
+    def next_distance(self, from_above: Array, gap: float) -> Array:
+        """Distance from the upper or lower pole to the root of a + b/(λₖ − μ) + c/(λₖ₊₁ − μ), which agrees with
+        ψ and φ and their derivatives here."""
+        constant = self.value + self.above * self.upper_derivative + self.below * self.lower_derivative
+        upper, lower = self.above**2 * self.upper_derivative, self.below**2 * self.lower_derivative
+        near, constant = np.where(from_above, upper, lower), np.where(from_above, constant, -constant)
+        # In the distance t from the nearer pole the interpolant vanishes where constant t² − linear t + near gap = 0.
+        linear = constant * gap + upper + lower
+        with np.errstate(divide="ignore", invalid="ignore"):
+            root = np.sqrt(np.maximum(linear**2 - 4 * constant * near * gap, 0))
+            # The form of the smaller root without cancellation depends on the sign of the linear term.
+            return np.where(linear >= 0, 2 * near * gap / (linear + root), (linear - root) / (2 * constant))
+
+
+def left_out_distances(gram: Array, affine: bool = False) -> Array:
+    r"""Squared distance of every point to the span of the others, from their Gram matrix.
+
+    :math:`\|x_n^\perp\|^2 = 1 / (G^{-1})_{nn}`; for the affine hull :math:`1 / (K_c^+)_{nn}` with the centred Gram
+    matrix. Points that the others span anyway, as with more points than dimensions or with duplicates, have distance
+    zero, which their leverage tells: there the quotient is a different number.
+
+    Parameters
+    ----------
+    gram : array of shape (n, n)
+        Inner products, or the values of any kernel: distances are then in its feature space.
+    affine : bool, default=False
+        Distances to the affine hull of the others.
+
+    Returns
+    -------
+    array of shape (n,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.inflation._leave_one_out import left_out_distances
+    >>> X = np.array([[3.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 5.0, 0.0]])
+    >>> left_out_distances(X @ X.T)
+    array([9., 0., 0.])
+    """
+    values, vectors = spectrum(gram, centered=affine)
+    return heights(values, vectors, centered=affine)
+
+
+def spectrum(
+    gram: Array, centered: bool, count: int | None = None, weights: Array | None = None
+) -> tuple[Array, Array]:
+    """Positive eigenvalues, descending, and eigenvectors of a Gram matrix or of its centred form; all, or the first.
+
+    With weights, of D^½ K_c D^½, with the weighted mean for the origin.
+    """
+    gram = np.asarray(gram, dtype=np.float64)
+    if gram.ndim != 2 or gram.shape[0] != gram.shape[1] or not gram.size:
+        raise ValueError(f"A Gram matrix has shape (n, n); got shape {gram.shape}.")
+    if not np.isfinite(gram).all():
+        raise ValueError(
+            "The Gram matrix has entries that are not finite: there are missing values in the data, or so large ones "
+            "that their inner products overflow. Impute or drop them, and scale the data."
+        )
+    K = gram
+    if centered:
+        means = mean(gram, weights)
+        K = gram - means - means[:, None] + mean(means, weights)
+    if weights is not None:
+        K = np.sqrt(weights)[:, None] * K * np.sqrt(weights)
+    values, vectors = top_eigh((K + K.T) / 2, None if count is None else min(count, len(K)))
+    largest = 1.0 if weights is None else weights.max(initial=0.0)
+    # Relative to the entries before centring: their rounding errors remain when centring cancels most of the matrix.
+    rank = numerical_rank(values, len(K), largest * np.abs(gram).max())
+    return values[:rank], vectors[:, :rank]
+
+
+def heights(values: Array, vectors: Array, centered: bool) -> Array:
+    """Squared distances of points to the span of the others, from `spectrum`."""
+    inverse = (vectors**2 / values).sum(axis=1)
+    counts = is_needed(vectors, centered) & (inverse > 0)
+    return np.where(counts, 1 / np.where(counts, inverse, 1), 0.0)
+
+
+def is_needed(vectors: Array, centered: bool, weights: Array | None = None) -> Array:
+    """Which points lie outside the span of the others, from the eigenvectors of `spectrum`: their leverage is one."""
+    fractions = 1 / len(vectors) if weights is None else weights / weights.sum()
+    leverage = (vectors**2).sum(axis=1) + (fractions if centered else 0.0)
+    return leverage > 1 - LEVERAGE_TOLERANCE

@@ -30,9 +30,9 @@ from preimage._engine.validation import count_rows, require_in_memory
 from preimage.estimators._kernel_fisher import KernelFisherDiscriminant
 from preimage.estimators._training_rows import same_rows
 from preimage.inflation._exact import TrainingSet, exact_decisions, exact_scores, has_free_intercepts
+from preimage.inflation._inflation import mean
 from preimage.inflation._inputs import as_decisions, as_inputs, as_scores, fitted_on, last_step, rows_of
 from preimage.inflation._leave_one_out import LeaveOneOut
-from preimage.inflation._samples import mean
 
 EXACT, REFITS = "exact leave-one-out", "refits"
 # All points are left out in turn at once up to this many. The cost grows with the third power: 3 s for kernel PCA of
@@ -71,6 +71,12 @@ class LeftOutScores:
     route: str
     folds: Callable[..., Iterable[tuple[Array, Array, Array]]]
     weights: Array | None = None
+    codes: Array | None = None
+
+    @property
+    def leveled(self) -> Array:
+        """Scores have no intercept that moves."""
+        return self.left_out
 
 
 @dataclass(frozen=True)

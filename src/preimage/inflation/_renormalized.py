@@ -28,12 +28,11 @@ from preimage._engine.validation import (
 from preimage.estimators._finite_results import FiniteResults
 from preimage.estimators._training_rows import TrainingRows
 from preimage.inflation._comparison import SCORINGS, predicted_codes
-from preimage.inflation._corrections import METHODS, Calibration
+from preimage.inflation._corrections import METHODS, Calibration, Probabilities
+from preimage.inflation._exact import is_multiclass_svc, one_vs_rest
 from preimage.inflation._inputs import as_scores, fitted_on, flattened, rows_of
-from preimage.inflation._learn import learn_decision_calibration, learn_score_calibration, prefers_machines
+from preimage.inflation._learn import better_of, learn_decision_calibration, learn_score_calibration
 from preimage.inflation._left_out import left_out_decisions
-from preimage.inflation._one_vs_rest import is_multiclass_svc, one_vs_rest
-from preimage.inflation._threshold import Probabilities
 from preimage.persistence import Saved
 
 DEVICE_ADVICE = "Pass a NumPy array; KernelPCA(device='cuda') inside sends it through a GPU."
@@ -450,10 +449,10 @@ def classifier_calibration(
     calibration = learn_decision_calibration(
         machines, X, y, method=method, scoring=scoring, sample_weight=sample_weight, **folds
     )
-    if method != "auto" or prefers_machines(values, votes, calibration):
+    if method != "auto":
         return machines, calibration
-    votes.choice["votes of pairs"] = "kept"
-    return model, votes
+    best = better_of(values, votes, calibration)
+    return (model if best.method == "none" else machines), best
 
 
 def _checked_weights(weights: Targets, n: int) -> Array | None:

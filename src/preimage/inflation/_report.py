@@ -14,11 +14,20 @@ from preimage._engine.progress import progress_bar
 from preimage._engine.typing import Array, Rows, Seed, Targets
 from preimage._engine.validation import count_rows, generator, require_on_host
 from preimage.inflation._balanced import balanced_signal
-from preimage.inflation._comparison import check_scoring, compare_decisions, decision_score, margins_of, predicted_codes
+from preimage.inflation._comparison import (
+    NO,
+    SCORINGS,
+    USEFUL_AREA,
+    YES,
+    Gain,
+    Judged,
+    Signal,
+    check_scoring,
+    signal_of,
+)
 from preimage.inflation._corrections import Calibration
 from preimage.inflation._dependence import DependenceTest, dependence_test
-from preimage.inflation._findings import MEASURES, Findings, Gain
-from preimage.inflation._inflation import inflation_interval, is_inflated, is_resolved
+from preimage.inflation._inflation import SMALLEST_INFLATION, inflation_interval, is_inflated, is_resolved
 from preimage.inflation._inputs import fitted_on
 from preimage.inflation._learn import learn_score_calibration
 from preimage.inflation._renormalized import (
@@ -28,9 +37,9 @@ from preimage.inflation._renormalized import (
     check_correctable,
     classifier_calibration,
 )
-from preimage.inflation._signal import Signal, signal_of
 from preimage.inflation._transfer import histogram_overlap
 
+MEASURES = dict(zip(SCORINGS, ("balanced accuracy", "the geometric mean of recalls", "accuracy"), strict=True))
 # Pairs among the leading components are tested; the number of pairs grows with the square.
 MOST_TESTED = 8
 # Rows of the table that a printed report shows.
@@ -43,25 +52,134 @@ QUESTIONS = {
 
 
 @dataclass(frozen=True)
-class Judged:
-    """Decisions for samples left out, by which signal and gain are measured.
+class Findings:
+    """What was found about a model of few samples, and the sentences for it.
 
     Attributes
     ----------
-    codes : integer array of shape (m,)
-    weights : array of shape (m,) or None
-    plain, corrected : arrays of shape (m, k)
-    signal : Signal
-    training : array of shape (m, k) or None
-        Decisions of a classifier for the same samples when it was fitted on them.
+    model : str
+        Its name in sentences.
+    values : str
+        "scores" or "decision values".
+    signal : Signal or None
+        None without classes.
+    ratio : tuple of three floats, or None
+        Training over left-out deviation where it is inflated, with two standard errors to either side; the median of
+        several components. None where nothing is inflated.
+    is_resolved : bool
+        Whether left-out values differ by more than rounding errors.
+    method : str
+        What `Renormalized` does.
+    gain : Gain or None
+        None without classes.
+    scoring : str
+    extent : str
+        Which components are inflated, such as " of 3 of 5 components"; empty for decisions.
     """
 
-    codes: Array
-    weights: Array | None
-    plain: Array
-    corrected: Array
-    signal: Signal
-    training: Array | None = None
+    model: str
+    values: str
+    signal: Signal | None
+    ratio: tuple[float, float, float] | None
+    is_resolved: bool
+    method: str
+    gain: Gain | None
+    scoring: str = "balanced_accuracy"
+    extent: str = ""
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether new samples are like none of these, so that nothing can be learned."""
+        return self.ratio is not None and not self.is_resolved
+
+    @property
+    def recommends_correction(self) -> bool:
+        if self.method == "none" or self.is_lost:
+            return False
+        if self.signal is None or self.gain is None:
+            return self.ratio is not None
+        return self.signal.verdict == YES and self.gain.is_clear
+
+    def on_signal(self) -> str:
+        if self.signal is None:
+            return "Unknown without classes; give y."
+        area = f"The AUC on samples left out is {self.signal.auc:.2f} ± {self.signal.standard_error:.2f}"
+        if self.signal.verdict == YES:
+            return f"Yes. {area}; 0.50 is chance."
+        if self.signal.verdict == NO:
+            return f"No sign of signal. {area}, so that {USEFUL_AREA:.2f} or more is unlikely; 0.50 is chance."
+        return f"Cannot tell from so few samples. {area}; 0.50 is chance."
+
+    def on_inflation(self) -> str:
+        if self.ratio is None:
+            return (
+                f"No. The {self.values} of samples left out vary as much as those of training samples, within "
+                f"{SMALLEST_INFLATION - 1:.0%} or their uncertainty."
+            )
+        if not self.is_resolved:
+            return f"Yes, beyond measure. The {self.values} of samples left out differ by rounding errors only."
+        size, low, high = self.ratio
+        return (
+            f"Yes. Training {self.values}{self.extent} vary {size:.3g} times ({low:.3g} to {high:.3g}) as much as "
+            "those of samples left out."
+        )
+
+    def on_correction(self) -> str:
+        if self.signal is None or self.gain is None:
+            return "Unknown without classes; give y."
+        if self.is_lost:
+            return "No. Nothing can be learned from rounding errors."
+        if self.signal.verdict == NO:
+            return "No. Without signal there is nothing to correct."
+        measured = (
+            f"On samples left out {MEASURES[self.scoring]} changes by {self.gain.value:+.3f} ± {self.gain.error:.3f}"
+            f"{self._cost()}."
+        )
+        if self.method == "none":
+            return "No. Nothing that was tried is better than the model as it is."
+        if self.recommends_correction:
+            return f"Yes. {measured}"
+        return f"Perhaps. {measured}"
+
+    def recommendation(self) -> str:
+        if self.is_lost:
+            return "No correction can be learned. Use a wider kernel (smaller gamma) or fewer variables."
+        area = "" if self.signal is None else f" (AUC {self.signal.auc:.2f})"
+        if self.signal is not None and self.signal.verdict == NO:
+            return (
+                f"There is no sign that {self.model} tells the classes of new samples apart{area}. Take more samples, "
+                "or fewer variables chosen beforehand; a correction does not help."
+            )
+        if self.recommends_correction:
+            return f"Use Renormalized around {self.model} ({self.method!r}). {self._promise()}"
+        if self.signal is not None and self.signal.verdict != YES:
+            return (
+                f"Whether {self.model} tells the classes of new samples apart is open{area}. More samples would tell."
+            )
+        if self.method == "none":
+            return f"Use {self.model} as it is."
+        return (
+            f"Use {self.model} as it is, or Renormalized around it ({self.method!r}). The difference is uncertain"
+            f"{self._difference()}."
+        )
+
+    def _promise(self) -> str:
+        if self.gain is None:
+            return "Give y as well to see whether there is signal, and whether correction helps."
+        change = (
+            f"On samples left out {MEASURES[self.scoring]} goes from {self.gain.before:.2f} to {self.gain.after:.2f}"
+        )
+        if self.scoring == "accuracy":
+            return f"{change}."
+        return f"{change}, accuracy from {self.gain.accuracy_before:.2f} to {self.gain.accuracy_after:.2f}."
+
+    def _cost(self) -> str:
+        if self.gain is None or self.scoring == "accuracy":
+            return ""
+        return f", and accuracy by {self.gain.accuracy_after - self.gain.accuracy_before:+.3f}"
+
+    def _difference(self) -> str:
+        return "" if self.gain is None else f": {self.gain.value:+.3f} ± {self.gain.error:.3f}"
 
 
 class InflationReport:
@@ -114,7 +232,7 @@ class InflationReport:
         kind: str,
         model: Any,
         calibration: Calibration,
-        judged: "Judged | None",
+        judged: Judged | None,
         *,
         shape: tuple[int, int],
         y: Array | None,
@@ -139,9 +257,10 @@ class InflationReport:
         self.scores: Any = None
         self.errors: Any = None
         if judged is not None:
-            self._judge(judged)
+            self.signal, self.scores, self.errors = judged.signal, judged.scores, judged.errors
+            self.gain, self.gain_error = judged.gain.value, judged.gain.error
         self.names = _names(kind, model, self.train.shape[1])
-        findings = self._findings()
+        findings = self._findings(None if judged is None else judged.gain)
         self.recommends_correction = findings.recommends_correction
         self.answers = {
             "signal": findings.on_signal(),
@@ -150,22 +269,7 @@ class InflationReport:
         }
         self.recommendation = findings.recommendation()
 
-    def _judge(self, judged: "Judged") -> None:
-        """Measure decisions for samples left out, as they are and corrected."""
-        codes, weights = judged.codes, judged.weights
-        self.signal = judged.signal
-        margins = margins_of(judged.corrected, codes)
-        gains = compare_decisions({"": margins}, margins_of(judged.plain, codes), codes, weights, self.scoring)
-        self.gain, self.gain_error = gains[""]
-        largest = np.full(len(codes), np.bincount(codes, weights).argmax())
-        named = {"as they are": predicted_codes(judged.plain), "corrected": predicted_codes(judged.corrected)}
-        named["largest class"] = largest
-        self.errors = {name: 1 - decision_score(codes, each, weights, "accuracy") for name, each in named.items()}
-        if judged.training is not None:
-            named["training"] = predicted_codes(judged.training)
-        self.scores = {name: decision_score(codes, each, weights, self.scoring) for name, each in named.items()}
-
-    def _findings(self) -> Findings:
+    def _findings(self, gain: Gain | None) -> Findings:
         ratio, extent = None, ""
         if self.inflated.any():
             ratios = self.ratios[self.inflated]
@@ -173,11 +277,6 @@ class InflationReport:
             ratio = float(self.ratios[middle]), float(self.ratios_low[middle]), float(self.ratios_high[middle])
             if self.kind == "transformer":
                 extent = f" of {len(ratios)} of {len(self.inflated)} components"
-        gain = None
-        if self.scores is not None:
-            before, after = self.scores["as they are"], self.scores["corrected"]
-            accuracies = 1 - self.errors["as they are"], 1 - self.errors["corrected"]
-            gain = Gain(self.gain, self.gain_error, before, after, *accuracies)
         return Findings(
             _name(self.model),
             "scores" if self.kind == "transformer" else "decision values",
@@ -219,38 +318,34 @@ class InflationReport:
         return pd.DataFrame(self._columns(), index=self.names)
 
     def __str__(self) -> str:
-        columns = self._columns()
-        header = ["component" if self.kind == "transformer" else "decision", *columns]
-        rows = [header] + [
-            [name, *(_format(values[k]) for values in columns.values())] for k, name in enumerate(self.names)
-        ]
-        widths = [max(len(row[j]) for row in rows[: MOST_PRINTED + 1]) for j in range(len(header))]
-        lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths)) for row in rows[: MOST_PRINTED + 1]]
-        if len(rows) > MOST_PRINTED + 1:
-            lines.append(f"... and {len(rows) - 1 - MOST_PRINTED} more")
-        answers = [f"{question} {self.answers[key]}" for key, question in QUESTIONS.items()]
-        return "\n".join([self._title(), "", *lines, "", *answers, *self._notes(), "", self.recommendation])
+        table = self._table()
+        widths = [max(len(row[j]) for row in table) for j in range(len(table[0]))]
+        lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths)) for row in table]
+        return "\n".join([self._title(), "", *lines, *self._more(), "", *self._notes(), "", self.recommendation])
 
     def __repr__(self) -> str:
         worst = f"largest ratio {_format(self.ratios.max())}" if self.ratios.size else "no components"
         return f"<InflationReport of {_name(self.model)}: {worst}, method={self.method!r}>"
 
     def _repr_html_(self) -> str:
-        columns = self._columns()
-        head = "".join(f"<th>{escape(name)}</th>" for name in ("", *columns))
-        body = "".join(
-            f"<tr><th>{escape(name)}</th>"
-            + "".join(f"<td>{escape(_format(values[k]))}</td>" for values in columns.values())
-            + "</tr>"
-            for k, name in enumerate(self.names[:MOST_PRINTED])
-        )
-        more = len(self.names) - MOST_PRINTED
-        answers = [f"{question} {self.answers[key]}" for key, question in QUESTIONS.items()]
-        notes = [*([f"... and {more} more"] if more > 0 else []), *answers, *self._notes()]
+        head, *body = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in self._table())
+        rows = "".join(f"<tr>{row}</tr>" for row in body)
+        notes = "".join(f"<p>{escape(note)}</p>" for note in (*self._more(), *self._notes(), self.recommendation))
         return (
-            f"<div><p><b>{escape(self._title())}</b></p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
-            f"</table>{''.join(f'<p>{escape(note)}</p>' for note in notes)}<p>{escape(self.recommendation)}</p></div>"
+            f"<div><p><b>{escape(self._title())}</b></p><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody>"
+            f"</table>{notes}</div>"
         )
+
+    def _table(self) -> list[list[str]]:
+        """The header and the first rows, as text."""
+        columns = self._columns()
+        header = ["component" if self.kind == "transformer" else "decision", *columns]
+        names = self.names[:MOST_PRINTED]
+        return [header] + [[name, *(_format(each[k]) for each in columns.values())] for k, name in enumerate(names)]
+
+    def _more(self) -> list[str]:
+        more = len(self.names) - MOST_PRINTED
+        return [f"... and {more} more"] if more > 0 else []
 
     def _columns(self) -> dict[str, Array]:
         return {
@@ -267,7 +362,7 @@ class InflationReport:
         return f"Variance inflation of {_name(self.model)} on {self.n_samples} samples with {self.n_features} variables"
 
     def _notes(self) -> list[str]:
-        notes = []
+        notes = [f"{question} {self.answers[key]}" for key, question in QUESTIONS.items()]
         if self.scores is not None:
             each = ", ".join(f"{value:.3f} {name}" for name, value in self.scores.items())
             notes.append(f"{MEASURES[self.scoring].capitalize()} on samples left out: {each}.")
@@ -385,7 +480,7 @@ def _report_on_classifier(model: Any, X: Rows, y: Targets, options: dict[str, An
     folds = {name: options[name] for name in ("cv", "n_jobs", "rng", "sample_weight", "groups")}
     weights, left_out = options["sample_weight"], calibration.left_out
     signal = balanced_signal(model, X, y, **folds) or signal_of(left_out, codes, weights)
-    judged = Judged(codes, weights, left_out, calibration.corrected, signal, calibration.train)
+    judged = Judged(codes, left_out, calibration.corrected, signal, options["scoring"], weights, calibration.train)
     return InflationReport("classifier", model, calibration, judged, dependence=None, **about)
 
 
@@ -395,13 +490,11 @@ def _report_on_transformer(
     guard = automatic_guard(y)
     guard = classifier if guard is not None and classifier is not None else guard
     calibration = learn_score_calibration(model, X, y, guard=guard, always_judge=True, **options)
-    verdict = calibration.choice.get("verdict")
-    judged = None if verdict is None else Judged(verdict.codes, None, verdict.plain, verdict.corrected, verdict.signal)
     dependence = None
     if n_permutations and calibration.train.shape[1] > 1:
         dependence = dependence_test(calibration.train[:, :MOST_TESTED], n_permutations, rng=options["rng"])
     about = {"shape": _shape(model, X), "y": None if y is None else np.array(y), "scoring": options["scoring"]}
-    return InflationReport("transformer", model, calibration, judged, dependence=dependence, **about)
+    return InflationReport("transformer", model, calibration, calibration.judged, dependence=dependence, **about)
 
 
 def _shape(model: Any, X: Rows) -> tuple[int, int]:

@@ -9,7 +9,7 @@ from sklearn.svm import SVC
 from preimage._engine.progress import stage
 from preimage._engine.threads import at_most, available_threads, on_own_threads, run_parallel
 from preimage._engine.typing import Array
-from preimage.inflation._samples import check_sample
+from preimage.inflation._inflation import check_sample
 from preimage.inflation._svm_path import BOUND, FREE, REMOVED, ZERO, PathEnd, SVMMachine, SVMProblem, follow
 
 # Added to the diagonal, as fractions of its largest entry: singular Gram matrices (duplicates, linear kernels) then

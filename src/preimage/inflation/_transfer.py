@@ -8,7 +8,7 @@ from sklearn.isotonic import isotonic_regression
 
 from preimage._engine.finite import gives_finite_numbers
 from preimage._engine.typing import Array
-from preimage.inflation._samples import check_masses, check_pairs, check_sample, deviation, matched_by_rank, mean
+from preimage.inflation._inflation import check_masses, check_pairs, check_sample, deviation, matched_by_rank, mean
 
 # Weight of second differences relative to data. Knots without data near them lie on a line between their neighbours;
 # where data decide, the square of this weight is far below their noise.

@@ -4,8 +4,8 @@ from itertools import product
 
 from for_each import for_each
 
-from preimage.inflation._findings import Findings, Gain
-from preimage.inflation._signal import Signal
+from preimage.inflation._comparison import Gain, Signal
+from preimage.inflation._report import Findings
 
 SIGNALS = {
     "yes": Signal(0.9, 0.1, 1e-4),

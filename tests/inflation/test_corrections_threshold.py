@@ -5,7 +5,7 @@ import pytest
 from scipy.special import expit
 
 from preimage.inflation._comparison import predicted_codes
-from preimage.inflation._threshold import Probabilities, Threshold, fit_logistic, most_probable
+from preimage.inflation._corrections import Probabilities, Threshold, fit_logistic, most_probable
 
 RNG = np.random.default_rng(0)
 

@@ -1,5 +1,7 @@
 """The guard compares what classifiers make of scores that new points would have."""
 
+from dataclasses import astuple
+
 import numpy as np
 import pytest
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -7,9 +9,7 @@ from sklearn.metrics import balanced_accuracy_score
 from sklearn.neighbors import KNeighborsClassifier
 
 from preimage.inflation import linear_leave_one_out, renormalize
-from preimage.inflation._comparison import SCORINGS
-from preimage.inflation._guard import Guard, guard_correction
-from preimage.inflation._signal import Signal
+from preimage.inflation._comparison import SCORINGS, Judged, Signal, guard_correction
 
 
 def leave_one_out_folds(scores):
@@ -45,9 +45,8 @@ def test_scores_are_those_of_classifiers_refitted_in_every_fold():
         model = LinearDiscriminantAnalysis().fit(scores.fold(n), np.delete(y, n))
         predicted[:, n] = [model.predict(row[None])[0] for row in (scores.left_out[n], corrected[n])]
     expected = [balanced_accuracy_score(y, each) for each in predicted]
-    assert [found.plain_score, found.corrected_score] == pytest.approx(expected)
-    assert found.chance == 0.5 and found.scoring == "balanced_accuracy"
-    assert found.as_dict()["accepted"] == found.accepted
+    assert [found.gain.before, found.gain.after] == pytest.approx(expected)
+    assert found.scores["largest class"] == 0.5 and found.scoring == "balanced_accuracy"
 
 
 def test_correction_is_accepted_where_the_classes_collapse_and_refused_without_signal():
@@ -57,17 +56,20 @@ def test_correction_is_accepted_where_the_classes_collapse_and_refused_without_s
 
 
 @pytest.mark.parametrize(
-    ("plain", "corrected", "gain", "error", "p_value", "accepted"),
+    ("shift", "p_value", "accepted"),
     [
-        (0.5, 0.7, 0.15, 0.05, 0.01, True),
-        (0.5, 0.7, -0.04, 0.05, 0.01, False),
-        (0.5, 0.5, 0.0, 0.05, 0.01, False),
-        (0.5, 0.7, 0.15, 0.05, 0.3, False),  # no sign of signal
+        (1.0, 0.01, True),
+        (-1.0, 0.01, False),
+        (0.0, 0.01, False),
+        (1.0, 0.3, False),  # no sign of signal
     ],
 )
-def test_correction_must_gain_on_classes_that_can_be_told_apart(plain, corrected, gain, error, p_value, accepted):
-    guard = Guard(plain, corrected, 0.5, gain, error, Signal(0.7, 0.1, p_value), "balanced_accuracy")
-    assert guard.accepted == accepted
+def test_correction_must_gain_on_classes_that_can_be_told_apart(shift, p_value, accepted):
+    codes = np.repeat([0, 1], 20)
+    plain = np.random.default_rng(0).normal(size=(40, 1))
+    corrected = plain + shift * (2 * codes[:, None] - 1)
+    judged = Judged(codes, plain, corrected, Signal(0.7, 0.1, p_value))
+    assert np.sign(judged.gain.value) == np.sign(shift) and judged.accepted == accepted
 
 
 @pytest.mark.parametrize("scoring", SCORINGS)
@@ -76,8 +78,8 @@ def test_the_measure_is_the_one_that_is_asked_for(scoring):
     scores = linear_leave_one_out(X, 3)
     classifier, folds = LinearDiscriminantAnalysis(), leave_one_out_folds(scores)
     found = guard_correction(classifier, folds, scores.left_out, scores.left_out, y, scoring=scoring)
-    assert found.chance == {"accuracy": 0.75, "balanced_accuracy": 0.5, "geometric_mean": 0.0}[scoring]
-    assert found.gain == 0 and not found.accepted and found.plain_score == found.corrected_score
+    assert found.scores["largest class"] == {"accuracy": 0.75, "balanced_accuracy": 0.5, "geometric_mean": 0.0}[scoring]
+    assert found.gain.value == 0 and not found.accepted and found.gain.before == found.gain.after
 
 
 def test_a_fold_of_one_class_predicts_it():
@@ -85,7 +87,7 @@ def test_a_fold_of_one_class_predicts_it():
     y = np.array(["a", "b", "b", "b"])
     folds = [(np.array([1, 2, 3]), scores[1:], np.array([0]))]
     found = guard_correction(LinearDiscriminantAnalysis(), folds, scores, scores, y)
-    assert found.plain_score == found.corrected_score == 0.0
+    assert found.gain.before == found.gain.after == 0.0
 
 
 def test_weights_are_repetitions():
@@ -102,5 +104,5 @@ def test_weights_are_repetitions():
         others, fold = np.flatnonzero(units != n), np.insert(scores.fold(n), n, 0, axis=0)
         folds.append((others, fold[units[others]], np.flatnonzero(units == n)))
     repeated = guard_correction(LinearDiscriminantAnalysis(), folds, scores.left_out[units], corrected[units], y[units])
-    for name in ("plain_score", "corrected_score", "gain", "standard_error", "chance"):
-        assert getattr(single, name) == pytest.approx(getattr(repeated, name))
+    assert astuple(single.gain) == pytest.approx(astuple(repeated.gain))
+    assert single.scores == pytest.approx(repeated.scores)

@@ -5,7 +5,7 @@ import pytest
 
 from preimage._engine.linalg import quantiles
 from preimage.inflation import transfer_function
-from preimage.inflation._samples import count, deviation, matched_by_rank, mean
+from preimage.inflation._inflation import count, deviation, matched_by_rank, mean
 from preimage.inflation._transfer import fit_affine, fit_increasing, fit_isotonic, specify_histogram
 
 RNG = np.random.default_rng(0)

@@ -6,7 +6,7 @@ from scipy import sparse
 
 from preimage import KernelPCA
 from preimage.exceptions import UnsupportedKernelError
-from preimage.inflation._orthogonal import TrainingSpan, gaussian_gamma, left_out_distances, restore_lost_projection
+from preimage.inflation._corrections import TrainingSpan, gaussian_gamma, left_out_distances, restore_lost_projection
 from preimage.kernels import Gaussian, Laplacian
 
 RNG = np.random.default_rng(0)

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from preimage.inflation._downdate import Downdate
+from preimage.inflation._leave_one_out import Downdate
 
 
 @settings(max_examples=40)

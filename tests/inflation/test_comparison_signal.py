@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from preimage.inflation._signal import NO, UNCLEAR, YES, Signal, balanced_folds, signal_of
+from preimage.inflation._comparison import NO, UNCLEAR, YES, Signal, balanced_folds, signal_of
 
 rng = np.random.default_rng(0)
 
