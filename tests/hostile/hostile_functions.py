@@ -132,19 +132,11 @@ def _explored(i):
     return page
 
 
-def _pairs(test):
-    """The entries for pairs of columns; those of a column with itself are NaN, as documented."""
-    pairs = np.triu_indices(len(test.p_values), 1)
-    return test.information[pairs], test.p_values[pairs]
-
-
 # One line per function: how it is called.
 FUNCTIONS = {
     "preimage.compress": _compressed,
     "preimage.explore": _explored,
     "preimage.inflation_report": lambda i: preimage.inflation_report(i.option("estimator"), i.X, i.y, n_permutations=5),
-    "inflation.compare_decisions": lambda i: inflation.compare_decisions({"b": i.A[:, 0]}, -i.A[:, 0], i.y, i.w),
-    "inflation.dependence_test": lambda i: _pairs(inflation.dependence_test(i.A, 20, rng=0)),
     "inflation.inflation": lambda i: inflation.inflation(i.A, i.A[::-1] / 2, i.w),
     "inflation.leave_one_out": lambda i: inflation.leave_one_out(
         i.kernel()(i.A), i.option("n_components"), method=i.option("method", "exact")
@@ -180,11 +172,9 @@ FUNCTIONS = {
         len(i.A) + 1, len(i.A), abs(float(i.A[0, 0]))
     ),
     "model_selection.add_noise": lambda i: model_selection.add_noise(i.A, abs(float(i.A[0, 0])), i.rng),
-    "neuro.align_maps": lambda i: neuro.align_maps(i.A, i.A[::-1]),
     "model_selection.capacity_report": lambda i: model_selection.capacity_report(i.fitted(), i.A, i.y, scale=0.5),
     "model_selection.estimate_noise": lambda i: model_selection.estimate_noise(i.X),
     "neuro.fdr_threshold": lambda i: neuro.fdr_threshold(i.A.ravel()),
-    "neuro.paired_permutation_test": lambda i: neuro.paired_permutation_test(i.A[:, 0], i.A[:, -1], n_permutations=20),
     "neuro.pr_curve": lambda i: neuro.pr_curve(
         preimage.PenalizedDiscriminant(), i.X, i.y, i.groups(), param_range=[1e-3, 1e3], n_splits=2
     ),

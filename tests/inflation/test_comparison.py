@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from preimage.inflation import compare_decisions
-from preimage.inflation._comparison import SCORINGS, decision_score, margins_of
+from preimage.inflation._comparison import SCORINGS, compare_decisions, decision_score, margins_of
 
 rng = np.random.default_rng(0)
 

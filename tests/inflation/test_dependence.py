@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from preimage.inflation import dependence_test
+from preimage.inflation._dependence import dependence_test
 
 RNG = np.random.default_rng(0)
 

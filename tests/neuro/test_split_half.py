@@ -23,7 +23,6 @@ from preimage.neuro import make_scans
 from preimage.neuro._halves import half_splits
 from preimage.neuro._maps import align_maps, reproducible_map
 from preimage.neuro._split_half import (
-    paired_permutation_test,
     permuted_labels,
     pr_curve,
     split_half,
@@ -331,30 +330,6 @@ def test_bad_input_is_refused():
         split_half(PenalizedDiscriminant(), X, Y, np.where(RUN == 2, np.nan, RUN))
     with pytest.raises(ValueError, match="n_permutations"):
         split_half_null(PenalizedDiscriminant(), X, Y, RUN, n_permutations=0)
-
-
-@given(seed=st.integers(0, 1000), n=st.integers(1, 9))
-def test_the_paired_test_counts_sign_patterns(seed, n):
-    a, b = np.random.default_rng(seed).normal(size=(2, n))
-    difference, p = paired_permutation_test(a, b)
-    assert difference == pytest.approx((a - b).mean())
-    signs = np.array(np.meshgrid(*[[-1, 1]] * n)).reshape(n, -1).T
-    assert p == pytest.approx(np.mean(np.abs(signs @ (a - b)) >= abs((a - b).sum()) - 1e-9))
-    assert paired_permutation_test(b, a)[1] == p
-    assert p >= 2.0 ** (1 - n)
-
-
-def test_the_paired_test_draws_where_patterns_are_many():
-    rng = np.random.default_rng(0)
-    a = rng.normal(size=40)
-    assert paired_permutation_test(a + 1, a, n_permutations=999)[1] == pytest.approx(0.001)
-    assert paired_permutation_test(a, a)[1] == 1.0
-    assert paired_permutation_test(a, rng.normal(size=40), n_permutations=999)[1] > 0.01
-    for bad in ([1.0], [[1.0, 2.0]], []):
-        with pytest.raises(ValueError, match="Pairs are needed"):
-            paired_permutation_test(bad, [1.0, 2.0])
-    with pytest.raises(ValueError, match="finite"):
-        paired_permutation_test([1.0, np.nan], [1.0, 2.0])
 
 
 def test_results_say_what_they_are():

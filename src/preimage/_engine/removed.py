@@ -15,6 +15,10 @@ SINCE = "0.3.0"
 
 # "module.name" of the package, "Owner.parameter", or "Owner.parameter=value"; and a sentence for users.
 REMOVED = {
+    "calibration.compare_decisions": "preimage.inflation_report measures gains, as `gain` and `gain_error`.",
+    "calibration.dependence_test": "preimage.inflation_report tests pairs of components, as `dependence`.",
+    "model_selection.align_maps": "neuro.split_half(reference=maps) aligns maps with those that it is given.",
+    "model_selection.paired_permutation_test": "scipy.stats.permutation_test has permutation_type='samples'.",
     "geometry.christoffel_symbols": "geometry.geodesic follows the paths that they describe.",
     "geometry.ricci_tensor": "geometry.plane_curvatures and scalar_curvature describe the curvature.",
     "geometry.riemann_tensor": "geometry.plane_curvatures and scalar_curvature describe the curvature.",
@@ -38,17 +42,13 @@ REMOVED = {
 
 # Names that go on working where they were, with a warning; and where they are now.
 MOVED = {
-    "calibration.compare_decisions": "inflation.compare_decisions",
-    "calibration.dependence_test": "inflation.dependence_test",
     "calibration.inflation": "inflation.inflation",
     "calibration.leave_one_out": "inflation.leave_one_out",
     "calibration.linear_leave_one_out": "inflation.linear_leave_one_out",
     "calibration.renormalize": "inflation.renormalize",
     "calibration.svm_leave_one_out": "inflation.svm_leave_one_out",
     "calibration.transfer_function": "inflation.transfer_function",
-    "model_selection.align_maps": "neuro.align_maps",
     "model_selection.fdr_threshold": "neuro.fdr_threshold",
-    "model_selection.paired_permutation_test": "neuro.paired_permutation_test",
     "model_selection.pr_curve": "neuro.pr_curve",
     "model_selection.reference_components": "neuro.reference_components",
     "model_selection.reproducible_map": "neuro.reproducible_map",

@@ -1,7 +1,5 @@
 """Variance inflation: values of new points are smaller than those of training points. Measures and corrections."""
 
-from preimage.inflation._comparison import compare_decisions
-from preimage.inflation._dependence import dependence_test
 from preimage.inflation._inflation import inflation
 from preimage.inflation._leave_one_out import leave_one_out, linear_leave_one_out
 from preimage.inflation._renormalized import Renormalized
@@ -10,8 +8,6 @@ from preimage.inflation._svm_leave_one_out import svm_leave_one_out
 from preimage.inflation._transfer import renormalize, transfer_function
 
 __all__ = [
-    "compare_decisions",
-    "dependence_test",
     "inflation",
     "leave_one_out",
     "linear_leave_one_out",

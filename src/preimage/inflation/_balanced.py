@@ -1,6 +1,6 @@
 """Does a model find signal in a table? Decisions for rows of balanced folds, by models of the other rows."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from preimage.estimators._training_rows import same_rows
 from preimage.inflation._comparison import Signal, balanced_folds, decisions_on_scores, signal_of
 from preimage.inflation._exact import kernel_matrix
 from preimage.inflation._inputs import as_decisions, as_scores, last_step
-from preimage.inflation._left_out import MOST_POINTS, SCALERS, fitted_without, for_splits
+from preimage.inflation._left_out import MOST_POINTS, SCALERS, Study
 
 # Models of nine tenths of the rows resemble the model of all, and the folds of 30 rows have rows of both classes.
 N_FOLDS = 10
@@ -27,18 +27,7 @@ MOST_REPEATS, MOST_ROWS = 4, 1000
 CLEAR_BEYOND_DOUBT = 0.001
 
 
-def balanced_signal(
-    estimator: Any,
-    X: Rows,
-    y: Targets,
-    *,
-    judge: Any = None,
-    cv: Any = None,
-    n_jobs: int | None = None,
-    rng: np.random.Generator | None = None,
-    sample_weight: Array | None = None,
-    groups: Targets = None,
-) -> Signal | None:
+def balanced_signal(estimator: Any, X: Rows, y: Targets, *, judge: Any = None, **options: Any) -> Signal | None:
     """Whether models of most rows order the others by their classes; each row is compared within its fold.
 
     Leaving out one row at a time is biased against signal: without the row, its class is smaller, and the model decides
@@ -51,11 +40,10 @@ def balanced_signal(
     X, y : training data
     judge : classifier or None
         For transformers: it is fitted to the scores of each fold.
-    cv : None, int, splitter or iterable
-        None deals out rows, of every class evenly, into ten folds (as many as the smallest class has rows, where these
-        are fewer), and again up to four times. Anything else are the folds to use, if rows of two classes are in them.
-    n_jobs, rng, sample_weight, groups
-        As in `left_out_scores`.
+    **options
+        As in `Study`. `cv=None` deals out rows, of every class evenly, into ten folds (as many as the smallest class
+        has rows, where these are fewer), and again up to four times. Anything else are the folds to use, if rows of two
+        classes are in them.
 
     Returns
     -------
@@ -63,17 +51,24 @@ def balanced_signal(
         None where models cannot be fitted to the rows of folds, or there are no two classes with two rows each.
     """
     classes, codes = np.unique(np.asarray(from_device(y)), return_inverse=True)
-    units = same_rows(X) if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1]
-    rng = np.random.default_rng(0) if rng is None else rng
-    estimator, X = _on_kernel_values(estimator, X)
-    decide = _decisions_of_classifier if is_classifier(estimator) else _decisions_of_scores(judge, codes, len(classes))
+    study = Study(*_on_kernel_values(estimator, X), y, **options)
+    units = same_rows(X) if study.groups is None else np.unique(np.asarray(study.groups), return_inverse=True)[1]
+
+    def decide(study: Study, fitted: Array, left: Array) -> Array:
+        model, inside, outside = study.fitted_without(fitted, left)
+        if is_classifier(study.estimator):
+            return as_decisions(model.decision_function(outside), model)
+        scores, queries = as_scores(model.transform(inside)), as_scores(model.transform(outside))
+        mass = None if study.weights is None else study.weights[fitted]
+        return decisions_on_scores(judge, scores, codes[fitted], mass, queries, len(classes))
+
     values, numbers, signal = [], [], None
-    for folds in _repeats(codes, units, cv, groups, rng):
+    for folds in _repeats(study, codes, units):
         splits = _splits(folds, codes)
         if not splits:
             break
         try:
-            found = for_splits(decide, splits, n_jobs, estimator, X, y, sample_weight)
+            found = study.for_splits(decide, splits)
         except ValueError:  # more components than rows of a fold, say
             return None
         decisions, left_out = np.zeros((len(codes), found[0].shape[1])), np.full(len(codes), -1)
@@ -81,7 +76,7 @@ def balanced_signal(
             decisions[left], left_out[left] = each, number
         values.append(decisions)
         numbers.append(left_out)
-        signal = signal_of(np.stack(values), codes, sample_weight, folds=np.stack(numbers), units=units)
+        signal = signal_of(np.stack(values), codes, study.weights, folds=np.stack(numbers), units=units)
         if signal.p_value < CLEAR_BEYOND_DOUBT:
             break
     return signal
@@ -102,12 +97,13 @@ def _on_kernel_values(estimator: Any, X: Rows) -> tuple[Any, Rows]:
     return clone(last).set_params(kernel="precomputed"), kernel_matrix(last, inputs)
 
 
-def _repeats(codes: Array, units: Array, cv: Any, groups: Targets, rng: np.random.Generator) -> Iterator[Array]:
+def _repeats(study: Study, codes: Array, units: Array) -> Iterator[Array]:
     """Numbers of folds, shape (n,), as often as they are to be dealt out."""
-    if cv is not None:
+    rng = np.random.default_rng(0) if study.rng is None else study.rng
+    if study.cv is not None:
         folds = np.full(len(codes), -1)
-        splitter = check_cv(cv, codes, classifier=True)
-        for number, (_, left) in enumerate(splitter.split(np.zeros((len(codes), 1)), codes, groups)):
+        splitter = check_cv(study.cv, codes, classifier=True)
+        for number, (_, left) in enumerate(splitter.split(np.zeros((len(codes), 1)), codes, study.groups)):
             folds[left] = number
         if any(len(np.unique(codes[folds == number])) > 1 for number in np.unique(folds[folds >= 0])):
             yield folds
@@ -126,20 +122,3 @@ def _splits(folds: Array, codes: Array) -> Folds:
         if left.size:
             splits.append((np.setdiff1d(np.arange(len(codes)), left), left))
     return splits
-
-
-def _decisions_of_classifier(
-    estimator: Any, X: Rows, y: Targets, weights: Array | None, fitted: Array, left: Array
-) -> Array:
-    model, _, outside = fitted_without(estimator, X, y, weights, fitted, left)
-    return as_decisions(model.decision_function(outside), model)
-
-
-def _decisions_of_scores(judge: Any, codes: Array, n_classes: int) -> Callable[..., Array]:
-    def decide(estimator: Any, X: Rows, y: Targets, weights: Array | None, fitted: Array, left: Array) -> Array:
-        model, inside, outside = fitted_without(estimator, X, y, weights, fitted, left)
-        scores, queries = as_scores(model.transform(inside)), as_scores(model.transform(outside))
-        mass = None if weights is None else weights[fitted]
-        return decisions_on_scores(judge, scores, codes[fitted], mass, queries, n_classes)
-
-    return decide

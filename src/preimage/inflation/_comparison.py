@@ -12,7 +12,6 @@ from sklearn.base import clone
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import label_binarize
 
-from preimage._engine.finite import gives_finite_numbers
 from preimage._engine.linalg import quantiles
 from preimage._engine.typing import Array, Targets
 from preimage.inflation._inflation import check_masses, check_sample, deviation
@@ -257,7 +256,6 @@ def margins_of(values: Array, codes: Array) -> Array:
     return values[rows, codes] - others.max(axis=1)
 
 
-@gives_finite_numbers()
 def compare_decisions(
     candidates: dict[str, Array],
     baseline: Array,
@@ -300,7 +298,7 @@ def compare_decisions(
     Examples
     --------
     >>> import numpy as np
-    >>> from preimage.inflation import compare_decisions
+    >>> from preimage.inflation._comparison import compare_decisions
     >>> codes = np.repeat([0, 1], 20)
     >>> missed = np.where(codes == 1, -1.0, 3.0) + np.tile(np.linspace(-1.5, 1.5, 20), 2)
     >>> balanced = missed + np.where(codes == 1, 2, -2)

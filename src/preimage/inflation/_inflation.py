@@ -32,14 +32,6 @@ def check_sample(caller: str, name: str, values: Array, least: int = 0) -> Array
     return values
 
 
-def check_pairs(caller: str, x: Array, y: Array) -> tuple[Array, Array]:
-    """Two samples of equal size, at least one pair."""
-    x, y = check_sample(caller, "x", x, least=1), check_sample(caller, "y", y, least=1)
-    if x.size != y.size:
-        raise ValueError(f"{caller} needs as many y as x; got {x.size} of x and {y.size} of y.")
-    return x, y
-
-
 def check_table(caller: str, name: str, values: Array, least: int = 1) -> Array:
     """Values as a float64 array of two dimensions: finite, with at least `least` rows."""
     values = np.asarray(values, dtype=np.float64)

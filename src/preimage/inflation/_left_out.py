@@ -2,7 +2,8 @@
 
 import warnings
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -112,114 +113,148 @@ class LeftOutDecisions:
         return self.left_out if self.levels is None else self.left_out - self.levels + mean(self.train, self.weights)
 
 
-def left_out_scores(
-    estimator: Any,
-    X: Rows,
-    y: Targets = None,
-    *,
-    cv: Any = None,
-    n_jobs: int | None = None,
-    rng: np.random.Generator | None = None,
-    sample_weight: Targets = None,
-    groups: Targets = None,
-) -> LeftOutScores:
-    """Leave-one-out scores: exact where one decomposition serves all points, otherwise by refitting on folds.
+@dataclass(frozen=True)
+class Study:
+    """A fitted estimator with its training data, and how rows are left out of them.
 
-    Parameters
+    Attributes
     ----------
-    estimator : fitted transformer
-    X : its training inputs
-    y : its training targets, if it has any
+    estimator : fitted transformer, or classifier with decision_function
+    X, y : its training data; y is None for transformers without targets
     cv : None, int, splitter or iterable
-        None leaves out every point in turn where one decomposition serves all of them (`KernelPCA` and scikit-learn's
-        `PCA` and `KernelPCA`, also after scalers, up to 2,000 points) or where points are few, and takes folds
-        otherwise. Copies of a row are left out together. Anything else makes refits on its folds.
+        None leaves out every point in turn where that is cheap, and takes folds otherwise. Copies of a row are left out
+        together. Anything else makes refits on its folds.
     n_jobs : int or None
-        Refits at a time.
-    rng : Generator
+        Refits at a time; None makes them in threads of this process.
+    rng : Generator or None
     sample_weight : array of shape (n,), optional
         Positive; for estimators whose `fit` takes them.
     groups : array of shape (n,), optional
         For `cv`; without one, each group is left out in turn, by refits.
     """
+
+    estimator: Any
+    X: Rows
+    y: Targets = None
+    cv: Any = None
+    n_jobs: int | None = None
+    rng: np.random.Generator | None = None
+    sample_weight: Targets = None
+    groups: Targets = None
+
+    @cached_property
+    def weights(self) -> Array | None:
+        return None if self.sample_weight is None else np.asarray(self.sample_weight, dtype=np.float64)
+
+    @cached_property
+    def units(self) -> Array:
+        """Numbers of rows, the same for copies, shape (n,)."""
+        return same_rows(self.X)
+
+    @property
+    def is_automatic(self) -> bool:
+        return self.cv is None and self.groups is None
+
+    @property
+    def seed(self) -> int:
+        return 0 if self.rng is None else int(self.rng.integers(2**31))
+
+    def for_splits(self, work: Callable[..., Any], splits: Folds) -> list[Any]:
+        """`work(self, fitted, left)` for each split, `n_jobs` at a time."""
+        with stage("Leaving out samples", len(splits)) as advance:
+            if self.n_jobs is None and effective_n_jobs(None) == 1:
+                config = get_config()  # scikit-learn has one for each thread
+
+                def work_here(split: tuple[Array, Array]) -> Any:
+                    with config_context(**config):
+                        found = work(self, *split)
+                    advance()
+                    return found
+
+                # Models of any package may set filters of warnings while they fit; those of the caller are restored.
+                with warnings.catch_warnings():
+                    return run_parallel(work_here, splits)
+            results = []
+            jobs = (delayed(work)(self, *split) for split in splits)
+            for found in Parallel(n_jobs=self.n_jobs, return_as="generator")(jobs):
+                results.append(found)
+                advance()
+        return results
+
+    def fitted_without(self, fitted: Array, left: Array) -> tuple[Any, Rows, Rows]:
+        """A model of the `fitted` rows, and these rows and those left out as it takes them."""
+        inside, y = self.columns(rows_of(self.X, fitted), fitted), self.y
+        targets = None if y is None else take_rows(y, fitted) if is_foreign(y) else np.asarray(y)[fitted]
+        weights = None if self.weights is None else self.weights[fitted]
+        model = fitted_on(clone(self.estimator), inside, targets, weights, REFIT_ITERATIONS)
+        return model, inside, self.columns(rows_of(self.X, left), fitted)
+
+    def columns(self, rows: Rows, fitted: Array) -> Rows:
+        """Rows as a model of the `fitted` rows takes them: of kernel matrices, the columns of these rows."""
+        return rows[:, fitted] if get_tags(self.estimator).input_tags.pairwise else rows
+
+
+def left_out_scores(estimator: Any, X: Rows, y: Targets = None, **options: Any) -> LeftOutScores:
+    """Leave-one-out scores: exact where one decomposition serves all points, otherwise by refitting on folds.
+
+    Exact for `KernelPCA` and scikit-learn's `PCA` and `KernelPCA`, also after scalers, up to 2,000 points. Options are
+    those of `Study`.
+    """
     require_in_memory(X, "Left-out scores need arrays")
-    n = count_rows(X)
+    study, n = Study(estimator, X, y, **options), count_rows(X)
     if n < 3:
         raise ValueError(f"Left-out scores need at least 3 rows; got n_samples={n}.")
-    train, weights, units = as_scores(estimator.transform(X)), _floats(sample_weight), same_rows(X)
-    if cv is None and groups is None and n <= MOST_POINTS:
-        exact = _exact_scores(estimator, X, train, weights, units)
+    train = as_scores(estimator.transform(X))
+    if study.is_automatic and n <= MOST_POINTS:
+        exact = _exact_scores(study, train)
         if exact is not None:
             return exact
-    if cv is None and groups is None:
+    cv, groups = study.cv, study.groups
+    if study.is_automatic:
         # If all rows are copies of one, leaving out its copies would leave nothing.
-        groups = units if units.any() else np.arange(n)
+        groups = study.units if study.units.any() else np.arange(n)
         n_units = int(groups.max()) + 1
         few = n_units <= MOST_REFITS_OF_TRANSFORMERS or n_units < N_FOLDS
-        cv = LeaveOneGroupOut() if few else GroupKFold(N_FOLDS, shuffle=True, random_state=_seed(rng))
+        cv = LeaveOneGroupOut() if few else GroupKFold(N_FOLDS, shuffle=True, random_state=study.seed)
     splits = list(check_cv(LeaveOneGroupOut() if cv is None else cv, y).split(np.zeros(n), y, groups))
     _require_all(splits, n, "KFold")
     if type(estimator) is PCA and estimator.n_features_in_ > n and not is_sparse(X):
-        X = _in_own_span(as_inputs(X))
-    return _refitted_scores(estimator, X, y, train, weights, splits, n_jobs)
+        study = replace(study, X=_in_own_span(as_inputs(X)))
+    return _refitted_scores(study, train, splits)
 
 
-def left_out_decisions(
-    estimator: Any,
-    X: Rows,
-    y: Targets,
-    *,
-    cv: Any = None,
-    n_jobs: int | None = None,
-    rng: np.random.Generator | None = None,
-    sample_weight: Targets = None,
-    groups: Targets = None,
-) -> LeftOutDecisions:
+def left_out_decisions(estimator: Any, X: Rows, y: Targets, **options: Any) -> LeftOutDecisions:
     """Leave-one-out decisions: exact where changes of one solution serve all points, otherwise by refitting.
 
-    Parameters
-    ----------
-    estimator : fitted classifier with decision_function
-        A search (with `best_estimator_`) stands for its best model: parameters are not searched again.
-    X, y : its training data
-    cv : None, int, splitter or iterable
-        None leaves out every point in turn: up to 2,000 points for `SVC` (by `svm_leave_one_out`, also one against the
-        rest) and two-class `KernelFisherDiscriminant` on all points (in closed form), also after scalers, which stay as
-        they are; up to 200 points by refits; more points in 20 stratified folds. Copies of a row are left out together.
-        Anything else makes refits on its folds.
-    n_jobs, rng, groups
-        As in `left_out_scores`.
-    sample_weight : array of shape (n,), optional
-        Positive.
-
-    Returns
-    -------
-    LeftOutDecisions
-        Rows without which a class would be empty cannot be left out: they keep their decisions.
+    Exact up to 2,000 points for `SVC` (by `svm_leave_one_out`, also one against the rest) and two-class
+    `KernelFisherDiscriminant` on all points (in closed form), also after scalers, which stay as they are; by refits of
+    every point up to 200, of 20 stratified folds beyond. A search (with `best_estimator_`) stands for its best model:
+    parameters are not searched again. Rows without which a class would be empty cannot be left out: they keep their
+    decisions. Options are those of `Study`.
     """
     require_in_memory(X, "Left-out decisions need arrays")
     estimator = getattr(estimator, "best_estimator_", estimator)
+    study = Study(estimator, X, y, **options)
     codes = np.searchsorted(estimator.classes_, np.asarray(from_device(y)))
-    weights, units = _floats(sample_weight), same_rows(X)
-    if cv is None and groups is None and len(codes) <= MOST_POINTS:
+    if study.is_automatic and len(codes) <= MOST_POINTS:
         last, inputs, steps = last_step(estimator, X)
         best = getattr(last, "best_estimator_", last)
         last = best if isinstance(best, KernelFisherDiscriminant) else last
         # Scalers hardly change when one point is left out; steps that learn more would have to be fitted again.
         if all(isinstance(step, SCALERS) for step in steps):
-            with at_most(n_jobs):
-                exact = exact_decisions(last, TrainingSet(inputs, units, weights, codes))
+            with at_most(study.n_jobs):
+                exact = exact_decisions(last, TrainingSet(inputs, study.units, study.weights, codes))
             if exact is not None:
-                return LeftOutDecisions(exact.train, exact.left_out, codes, weights, EXACT, exact.levels)
+                return LeftOutDecisions(exact.train, exact.left_out, codes, study.weights, EXACT, exact.levels)
     train = as_decisions(estimator.decision_function(X), estimator)
-    splits = _splits_with_all_classes(codes, cv, rng, groups, units)
-    return _refitted_decisions(estimator, X, y, codes, weights, train, splits, n_jobs)
+    return _refitted_decisions(study, codes, train)
 
 
-def _exact_scores(estimator: Any, X: Rows, train: Array, weights: Array | None, units: Array) -> LeftOutScores | None:
+def _exact_scores(study: Study, train: Array) -> LeftOutScores | None:
     """By `exact_scores`, with the signs and the scale of the fitted model; None where that is not possible."""
-    last, inputs, steps = last_step(estimator, X)
-    rows = TrainingSet(inputs, units, weights)
+    last, inputs, steps = last_step(study.estimator, study.X)
+    units = study.units
+    rows = TrainingSet(inputs, units, study.weights)
     if not all(isinstance(step, SCALERS) for step in steps) or len(rows.first) < 3:
         return None
     scores = exact_scores(last, rows, train.shape[1])
@@ -245,7 +280,7 @@ def _exact_scores(estimator: Any, X: Rows, train: Array, weights: Array | None, 
             others = np.flatnonzero(units != unit)
             yield others, fold[units[others]], np.flatnonzero(units == unit)
 
-    return LeftOutScores(train, left_out, EXACT, folds, weights)
+    return LeftOutScores(train, left_out, EXACT, folds, study.weights)
 
 
 def _whitening_sizes(scores: LeaveOneOut) -> tuple[Array, Array]:
@@ -257,10 +292,15 @@ def _whitening_sizes(scores: LeaveOneOut) -> tuple[Array, Array]:
     return sizes, left_sizes
 
 
-def _refitted_scores(
-    estimator: Any, X: Rows, y: Targets, train: Array, weights: Array | None, splits: Folds, n_jobs: int | None
-) -> LeftOutScores:
-    results = for_splits(_scores_of_fold, splits, n_jobs, estimator, X, y, train, weights)
+def _refitted_scores(study: Study, train: Array, splits: Folds) -> LeftOutScores:
+    def scores_of_fold(study: Study, others: Array, test: Array) -> tuple[Array, Array]:
+        """Scores of the points of a fold and of those left out, in its model, aligned with the model of all."""
+        model, inside, outside = study.fitted_without(others, test)
+        fold, left = as_scores(model.transform(inside)), as_scores(model.transform(outside))
+        order, signs = match(_correlations(fold, train[others]))
+        return matched(fold, order, signs), matched(left, order, signs)
+
+    results = study.for_splits(scores_of_fold, splits)
     left_out = np.zeros_like(train)
     for (_, test), (_, scores) in zip(splits, results, strict=True):
         left_out[test] = scores
@@ -271,54 +311,14 @@ def _refitted_scores(
             if test.size:
                 yield others, fold, test
 
-    return LeftOutScores(train, left_out, REFITS, folds, weights)
+    return LeftOutScores(train, left_out, REFITS, folds, study.weights)
 
 
-def for_splits(work: Callable[..., Any], splits: Folds, n_jobs: int | None, *data: Any) -> list[Any]:
-    """`work(*data, *split)` for each split, `n_jobs` at a time; without a number, in threads of this process."""
-    with stage("Leaving out samples", len(splits)) as advance:
-        if n_jobs is None and effective_n_jobs(None) == 1:
-            config = get_config()  # scikit-learn has one for each thread
-
-            def work_here(split: tuple[Array, Array]) -> Any:
-                with config_context(**config):
-                    found = work(*data, *split)
-                advance()
-                return found
-
-            # Models of any package may set filters of warnings while they fit; those of the caller are restored.
-            with warnings.catch_warnings():
-                return run_parallel(work_here, splits)
-        results = []
-        for found in Parallel(n_jobs=n_jobs, return_as="generator")(delayed(work)(*data, *split) for split in splits):
-            results.append(found)
-            advance()
-    return results
-
-
-def _scores_of_fold(
-    estimator: Any, X: Rows, y: Targets, train: Array, weights: Array | None, others: Array, test: Array
-) -> tuple[Array, Array]:
-    """Scores of the points of a fold and of those left out, in a model of the fold, aligned with the model of all."""
-    model, inside, outside = fitted_without(estimator, X, y, weights, others, test)
-    fold, left = as_scores(model.transform(inside)), as_scores(model.transform(outside))
-    order, signs = match(_correlations(fold, train[others]))
-    return matched(fold, order, signs), matched(left, order, signs)
-
-
-def _refitted_decisions(
-    estimator: Any,
-    X: Rows,
-    y: Targets,
-    codes: Array,
-    weights: Array | None,
-    train: Array,
-    splits: Folds,
-    n_jobs: int | None,
-) -> LeftOutDecisions:
+def _refitted_decisions(study: Study, codes: Array, train: Array) -> LeftOutDecisions:
     """Decisions of models without each row, their mean over the folds that leave it out."""
-    results = for_splits(_decisions_of_fold, splits, n_jobs, estimator, X, y, weights)
-    level = mean(train, weights)
+    splits = _splits_with_all_classes(study, codes)
+    results = study.for_splits(_decisions_of_fold, splits)
+    level = mean(train, study.weights)
     decisions, levels, counts = np.zeros(train.shape), np.zeros(train.shape), np.zeros((len(train), 1))
     for (_, left), (values, of_model) in zip(splits, results, strict=True):
         decisions[left] += values
@@ -326,48 +326,28 @@ def _refitted_decisions(
         counts[left] += 1
     never, counts = counts == 0, np.maximum(counts, 1)
     left_out, levels = np.where(never, train, decisions / counts), np.where(never, level, levels / counts)
-    return LeftOutDecisions(train, left_out, codes, weights, REFITS, levels)
+    return LeftOutDecisions(train, left_out, codes, study.weights, REFITS, levels)
 
 
-def _decisions_of_fold(
-    estimator: Any, X: Rows, y: Targets, weights: Array | None, fitted: Array, left: Array
-) -> tuple[Array, Array | None]:
+def _decisions_of_fold(study: Study, fitted: Array, left: Array) -> tuple[Array, Array | None]:
     """Decisions for the rows left out by a model of the others, and its mean decisions where intercepts are free."""
-    model, _, outside = fitted_without(estimator, X, y, weights, fitted, left)
+    model, _, outside = study.fitted_without(fitted, left)
     levels = None
     if has_free_intercepts(model):
-        levels = mean(as_decisions(model.decision_function(_columns(estimator, X, fitted)), model), weights)
+        rows = study.columns(study.X, fitted)
+        levels = mean(as_decisions(model.decision_function(rows), model), study.weights)
     return as_decisions(model.decision_function(outside), model), levels
 
 
-def fitted_without(
-    estimator: Any, X: Rows, y: Targets, weights: Array | None, fitted: Array, left: Array
-) -> tuple[Any, Rows, Rows]:
-    """A model of the `fitted` rows, and these rows and those left out as it takes them."""
-    inside = _columns(estimator, rows_of(X, fitted), fitted)
-    targets = None if y is None else take_rows(y, fitted) if is_foreign(y) else np.asarray(y)[fitted]
-    inside_weights = None if weights is None else weights[fitted]
-    model = fitted_on(clone(estimator), inside, targets, inside_weights, REFIT_ITERATIONS)
-    return model, inside, _columns(estimator, rows_of(X, left), fitted)
-
-
-def _columns(estimator: Any, X: Rows, fitted: Array) -> Rows:
-    """Rows as a model of the `fitted` rows takes them: of kernel matrices, the columns of these rows."""
-    return X[:, fitted] if get_tags(estimator).input_tags.pairwise else X
-
-
-def _splits_with_all_classes(
-    codes: Array, cv: Any, rng: np.random.Generator | None, groups: Targets, units: Array
-) -> Folds:
+def _splits_with_all_classes(study: Study, codes: Array) -> Folds:
     """Pairs of rows to fit and rows to leave out; rows without which a class would be empty stay in."""
     n, sizes = len(codes), np.bincount(codes)
-    automatic = cv is None and groups is None
-    if automatic and n <= MOST_REFITS_OF_CLASSIFIERS:
-        groups = units
-    elif automatic:
-        smallest = int(sizes[sizes > 1].min(initial=N_FOLDS))
-        n_folds = max(2, min(N_FOLDS, smallest))
-        cv, groups = StratifiedGroupKFold(n_folds, shuffle=True, random_state=_seed(rng)), units
+    cv, groups = study.cv, study.groups
+    if study.is_automatic:
+        groups = study.units
+        if n > MOST_REFITS_OF_CLASSIFIERS:
+            n_folds = max(2, min(N_FOLDS, int(sizes[sizes > 1].min(initial=N_FOLDS))))
+            cv = StratifiedGroupKFold(n_folds, shuffle=True, random_state=study.seed)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The least populated class")  # such rows are dealt with below
         splitter = check_cv(LeaveOneGroupOut() if cv is None else cv, codes, classifier=True)
@@ -376,7 +356,7 @@ def _splits_with_all_classes(
     kept = []
     for fitted, left in splits:
         missing = np.setdiff1d(codes, codes[fitted])
-        if missing.size and not automatic and not (sizes[missing] == 1).all():
+        if missing.size and not study.is_automatic and not (sizes[missing] == 1).all():
             raise ValueError(
                 f"A fold of cv leaves out all {int(sizes[missing].max())} rows of a class; decisions need models that "
                 "know every class. Use StratifiedKFold (StratifiedGroupKFold with groups), or more folds."
@@ -409,11 +389,3 @@ def _correlations(A: Array, B: Array) -> Array:
     A, B = A - A.mean(axis=0), B - B.mean(axis=0)
     sizes = np.outer(np.linalg.norm(A, axis=0), np.linalg.norm(B, axis=0))
     return np.divide(A.T @ B, sizes, out=np.zeros_like(sizes), where=sizes > 0)
-
-
-def _floats(weights: Targets) -> Array | None:
-    return None if weights is None else np.asarray(weights, dtype=np.float64)
-
-
-def _seed(rng: np.random.Generator | None) -> int:
-    return 0 if rng is None else int(rng.integers(2**31))

@@ -404,8 +404,8 @@ def inflation_report(
       that areas of 0.75 or more are unlikely (level 0.05), and "Cannot tell" that samples are too few for either.
     - Inflation: the ratio of the standard deviations of training values and of values of samples left out, with two
       standard errors to either side.
-    - Correction: the gain in `scoring` by what `Renormalized` does, with its standard error; see
-      `preimage.inflation.compare_decisions`.
+    - Correction: the gain in `scoring` by what `Renormalized` does, with its standard error. Recalls are
+      smoothed: how far from the threshold decisions fall matters as well as on which side.
 
     A correction is recommended where signal (p < 0.02) and gain (two standard errors) are clear. What is optimised is
     balanced accuracy, unless `scoring` says otherwise; where classes are unequal it may cost accuracy, which is

@@ -8,7 +8,7 @@ from sklearn.isotonic import isotonic_regression
 
 from preimage._engine.finite import gives_finite_numbers
 from preimage._engine.typing import Array
-from preimage.inflation._inflation import check_masses, check_pairs, check_sample, deviation, matched_by_rank, mean
+from preimage.inflation._inflation import check_masses, check_sample, deviation, matched_by_rank, mean
 
 # Weight of second differences relative to data. Knots without data near them lie on a line between their neighbours;
 # where data decide, the square of this weight is far below their noise.
@@ -104,9 +104,6 @@ def fit_increasing(x: Array, y: Array, n_knots: int = 10, weights: Array | None 
     >>> bool(abs(fit_increasing(x, 3 * x)(4.2) - 12.6) < 1e-6)
     True
     """
-    x, y = check_pairs("fit_increasing", x, y)
-    if n_knots < 2:
-        raise ValueError(f"fit_increasing needs at least 2 knots; got n_knots={n_knots!r}.")
     n_knots = min(n_knots, np.unique(x).size)
     knots = np.linspace(x.min(), x.max(), n_knots)
     if n_knots == 1 or (np.diff(knots) <= 0).any():  # equal, or apart by rounding errors only
@@ -147,11 +144,11 @@ def fit_isotonic(x: Array, y: Array, weights: Array | None = None) -> Increasing
 
     Examples
     --------
+    >>> import numpy as np
     >>> from preimage.inflation._transfer import fit_isotonic
-    >>> fit_isotonic([0.0, 1.0, 2.0], [0.0, 3.0, 1.0])([1.0, 2.0])
+    >>> fit_isotonic(np.arange(3.0), np.array([0.0, 3.0, 1.0]))([1.0, 2.0])
     array([2., 2.])
     """
-    x, y = check_pairs("fit_isotonic", x, y)
     weights = np.ones(len(x)) if weights is None else weights
     knots, group = np.unique(x, return_inverse=True)
     if knots.size == 1:
@@ -185,11 +182,11 @@ def fit_affine(x: Array, y: Array, x_weights: Array | None = None, y_weights: Ar
 
     Examples
     --------
+    >>> import numpy as np
     >>> from preimage.inflation._transfer import fit_affine
-    >>> fit_affine([-1.0, 1.0], [0.0, 4.0])([0.0, 2.0])
+    >>> fit_affine(np.array([-1.0, 1.0]), np.array([0.0, 4.0]))([0.0, 2.0])
     array([2., 6.])
     """
-    x, y = check_sample("fit_affine", "x", x, least=1), check_sample("fit_affine", "y", y, least=1)
     spread = deviation(x, x_weights)
     slope = deviation(y, y_weights) / spread if spread > np.finfo(float).eps * np.abs(x).max() else 1.0
     return IncreasingMap([mean(x, x_weights)], [mean(y, y_weights)], slope=slope)
@@ -248,17 +245,21 @@ def transfer_function(
     >>> bool(abs(restore(0.3) - 1.5) < 1e-6)
     True
     """
-    if weights is not None:
-        size = len(check_sample("transfer_function", "train", train, least=1))
-        weights = check_masses("transfer_function", weights, size)
+    who = "transfer_function"
+    train, left_out = check_sample(who, "train", train, least=1), check_sample(who, "left_out", left_out, least=1)
+    weights = check_masses(who, weights, train.size)
+    if kind not in KINDS:
+        raise ValueError(f"transfer_function knows the kinds {', '.join(KINDS)}; got {kind!r}.")
+    if n_knots < 2:
+        raise ValueError(f"transfer_function needs at least 2 knots; got n_knots={n_knots!r}.")
+    if weights is not None and left_out.size != train.size:
+        raise ValueError(f"{who} needs as many `left_out` as weights; got {left_out.size} and {train.size}.")
     if kind == "affine":
         return fit_affine(left_out, train, weights, weights)
     target = specify_histogram(train, left_out) if weights is None else matched_by_rank(train, left_out, weights)
     if kind == "isotonic":
         return fit_isotonic(left_out, target, weights)
-    if kind == "pchip":
-        return fit_increasing(left_out, target, n_knots, weights)
-    raise ValueError(f"transfer_function knows the kinds {', '.join(KINDS)}; got {kind!r}.")
+    return fit_increasing(left_out, target, n_knots, weights)
 
 
 def _shift(x: Array, y: Array) -> IncreasingMap:

@@ -3,19 +3,17 @@
 from preimage._engine.removed import removed_names
 from preimage.neuro._denoise_image import denoise_image
 from preimage.neuro._display import MapDisplay, SplitHalfDisplay
-from preimage.neuro._maps import align_maps, fdr_threshold, reproducible_map, sensitivity_map
+from preimage.neuro._maps import fdr_threshold, reproducible_map, sensitivity_map
 from preimage.neuro._scans import make_scans
-from preimage.neuro._split_half import paired_permutation_test, pr_curve, split_half, split_half_null
+from preimage.neuro._split_half import pr_curve, split_half, split_half_null
 from preimage.neuro._split_half_denoising import reference_components, split_half_denoising
 
 __all__ = [
     "MapDisplay",
     "SplitHalfDisplay",
-    "align_maps",
     "denoise_image",
     "fdr_threshold",
     "make_scans",
-    "paired_permutation_test",
     "pr_curve",
     "reference_components",
     "reproducible_map",

@@ -1,5 +1,6 @@
 """Prediction against reproducibility, and maps of the brain."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from preimage.plotting._matplotlib import Display, legend_place, panels
 COLORS = ("0.45", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00")
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class SplitHalfDisplay(Display):
     """Curves of prediction and reproducibility by split halves, one per pipeline; the best corner is (1, 1).
 
@@ -44,8 +46,7 @@ class SplitHalfDisplay(Display):
     'Prediction'
     """
 
-    def __init__(self, *, curves: Any) -> None:
-        self.curves = curves
+    curves: Any
 
     @classmethod
     def from_curves(cls, curves: Any, *, ax: Any = None, **line_kw: Any) -> "SplitHalfDisplay":
@@ -104,6 +105,7 @@ class SplitHalfDisplay(Display):
         return self
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class MapDisplay(Display):
     """Maps of weights as slices of a volume or as pictures, one panel each, the same colours for both signs.
 
@@ -138,9 +140,8 @@ class MapDisplay(Display):
     1
     """
 
-    def __init__(self, *, pictures: Any, threshold: Any = None) -> None:
-        self.pictures = pictures
-        self.threshold = threshold
+    pictures: Any
+    threshold: Any = None
 
     @classmethod
     def from_maps(

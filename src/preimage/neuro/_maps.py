@@ -446,7 +446,7 @@ def align_maps(maps: Array, reference: Array) -> Array:
     Examples
     --------
     >>> import numpy as np
-    >>> from preimage.neuro import align_maps
+    >>> from preimage.neuro._maps import align_maps
     >>> reference = np.array([[1.0, 2.0, 0.0, 0.0], [0.0, 1.0, 0.0, 3.0]])
     >>> np.array_equal(align_maps(-2 * reference[::-1], reference), 2 * reference)
     True

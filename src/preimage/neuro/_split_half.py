@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import product
 from numbers import Real
 from typing import Any
 
@@ -427,7 +426,7 @@ def split_half_null(
     See Also
     --------
     split_half : The values that are observed.
-    paired_permutation_test : Compares two pipelines with each other.
+    scipy.stats.permutation_test : Compares two pipelines, with ``permutation_type="samples"``.
 
     Examples
     --------
@@ -468,57 +467,3 @@ def permuted_labels(y: Array, groups: Array, rng: np.random.Generator, blocks: T
         members = np.flatnonzero(owners == group)
         labels[members] = labels[rng.permutation(members)]
     return labels[codes]
-
-
-@gives_finite_numbers()
-def paired_permutation_test(
-    first: Array, second: Array, *, n_permutations: int = 9999, random_state: Seed = 0
-) -> tuple[float, float]:
-    """Whether two pipelines differ on the same units: signs of the differences are flipped at random.
-
-    Parameters
-    ----------
-    first, second : arrays of shape (n,)
-        Distances, or other figures, of two pipelines on the same subjects, divisions of runs, or splits. Splits of the
-        same groups overlap: their differences are not independent, and p-values over splits are too small. Prefer means
-        of subjects or of divisions into training and test runs.
-    n_permutations : int, default=9999
-        Where there are no more sign patterns than this, all are taken and the p-value is exact.
-    random_state : int, RandomState, Generator or None, default=0
-        Seed of the sign patterns.
-
-    Returns
-    -------
-    difference : float
-        Mean of `first` − `second`.
-    p_value : float
-        Two-sided.
-
-    See Also
-    --------
-    split_half : Gives the figures to compare.
-    split_half_null : Compares one pipeline with chance.
-
-    Examples
-    --------
-    >>> from preimage.neuro import paired_permutation_test
-    >>> difference, p = paired_permutation_test([0.5, 0.6, 0.7, 0.6, 0.5], [0.4, 0.5, 0.5, 0.5, 0.4])
-    >>> round(difference, 3), p
-    (0.12, 0.0625)
-    """
-    first, second = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
-    if first.shape != second.shape or first.ndim != 1 or first.size == 0:
-        raise ValueError(f"Pairs are needed, in two vectors of one length; got shapes {first.shape}, {second.shape}.")
-    differences = first - second
-    if not np.isfinite(differences).all():
-        raise ValueError("paired_permutation_test needs finite values.")
-    observed = abs(differences.mean())
-    # Sums of the same numbers in another order differ by rounding, far less than one part in 10¹², and count as equal.
-    slack = observed * (1 - 1e-12)
-    if 2**differences.size <= n_permutations + 1:
-        signs = np.array(list(product([1.0, -1.0], repeat=differences.size)))
-        p = float(np.mean(np.abs(signs @ differences) / differences.size >= slack))
-    else:
-        signs = generator(random_state).choice([-1.0, 1.0], size=(n_permutations, differences.size))
-        p = float((1 + np.sum(np.abs(signs @ differences) / differences.size >= slack)) / (1 + n_permutations))
-    return float(differences.mean()), p

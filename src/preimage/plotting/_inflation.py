@@ -1,6 +1,7 @@
 """Training scores, those of samples left out, and what correction makes of them, drawn."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ ROW_HEIGHT = 0.55
 SEED = 271_828
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class InflationDisplay(Display):
     """Samples as points along each component, in rows: training, left out, corrected, and new ones.
 
@@ -57,13 +59,10 @@ class InflationDisplay(Display):
     (['training', 'left out', 'corrected'], 3)
     """
 
-    def __init__(
-        self, *, rows: dict[str, Array], labels: dict[str, Array] | None = None, names: list[str], ratios: Array
-    ) -> None:
-        self.rows = rows
-        self.labels = labels
-        self.names = names
-        self.ratios = ratios
+    rows: dict[str, Array]
+    labels: dict[str, Array] | None = None
+    names: list[str]
+    ratios: Array
 
     @classmethod
     def from_report(
