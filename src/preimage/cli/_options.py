@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 import typer
 
 from preimage._engine.warnings import warn_user
 from preimage.cli._errors import UsageError
+from preimage.kernels import KERNELS
 
 # The word for what is chosen from the data.
 AUTO: Literal["auto"] = "auto"
@@ -29,6 +30,13 @@ def components_number(text: str, also: str = "") -> int | float:
     if number >= 1 and number == int(number):
         return int(number)
     raise typer.BadParameter(f"{text!r} is neither a count of components nor a fraction between 0 and 1.")
+
+
+def kernel_name(text: str) -> str:
+    """The name of a kernel."""
+    if text not in KERNELS.on_command_line():
+        raise typer.BadParameter(f"{text!r} is not one of {', '.join(map(repr, KERNELS.on_command_line()))}.")
+    return text
 
 
 def gamma(text: str) -> float | str:
@@ -179,18 +187,14 @@ Gamma = Annotated[
     ),
 ]
 Width = Annotated[Any, typer.Option("--width", parser=gamma_of_width, hidden=True, help="1/γ.")]
-KernelName = Literal[
-    "rbf",
-    "laplacian",
-    "matern",
-    "rational_quadratic",
-    "inverse_multiquadric",
-    "linear",
-    "poly",
-    "exponential",
-    "cosine",
+Kernel = Annotated[
+    Any,
+    typer.Option(
+        parser=kernel_name,
+        metavar="NAME",
+        help=f"One of {', '.join(KERNELS.on_command_line())}.",
+    ),
 ]
-Kernel = Annotated[KernelName, typer.Option(metavar="NAME", help=f"One of {', '.join(get_args(KernelName))}.")]
 Degree = Annotated[int, typer.Option(min=1, metavar="N", help="Degree of the polynomial kernel.")]
 Coef0 = Annotated[float, typer.Option(metavar="NUMBER", help="Constant of the polynomial kernel.")]
 Landmarks = Annotated[

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import check_cv
-from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC
 
 from preimage._engine.arrays import from_device
@@ -17,6 +16,7 @@ from preimage.inflation._comparison import Signal, balanced_folds, decisions_on_
 from preimage.inflation._exact import kernel_matrix
 from preimage.inflation._inputs import as_decisions, as_scores, last_step
 from preimage.inflation._left_out import MOST_POINTS, SCALERS, Study
+from preimage.interop._pipeline import final_step
 
 # Models of nine tenths of the rows resemble the model of all, and the folds of 30 rows have rows of both classes.
 N_FOLDS = 10
@@ -87,7 +87,7 @@ def _on_kernel_values(estimator: Any, X: Rows) -> tuple[Any, Rows]:
 
     On wide tables most of the time of refits goes into kernel values.
     """
-    inner = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+    inner = final_step(estimator)
     is_fitted_svc = type(inner) is SVC and isinstance(inner.kernel, str) and hasattr(inner, "support_")
     if not is_fitted_svc or count_rows(X) > MOST_POINTS:
         return estimator, X

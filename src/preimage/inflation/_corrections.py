@@ -16,7 +16,7 @@ from preimage._engine.warnings import warn_user
 from preimage.exceptions import UnsupportedKernelError
 from preimage.inflation._comparison import Judged, predicted_codes
 from preimage.inflation._inflation import deviation, inflation, mean
-from preimage.inflation._inputs import as_inputs, transformed
+from preimage.inflation._inputs import as_inputs
 from preimage.inflation._leave_one_out import left_out_distances
 from preimage.inflation._transfer import renormalize, transfer_function
 from preimage.kernels import Gaussian, Kernel
@@ -286,7 +286,9 @@ class Orthogonal:
         return cls(steps, TrainingSpan(inputs, affine=True), gamma, constant), corrected
 
     def __call__(self, values: Array, X: Rows) -> Array:
-        distances = self.span.squared_distances(as_inputs(transformed(self.steps, X)))
+        for step in self.steps:
+            X = step.transform(X)
+        distances = self.span.squared_distances(as_inputs(X))
         return restore_lost_projection(values, self.constant, distances, self.gamma)
 
 

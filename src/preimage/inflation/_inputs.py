@@ -1,6 +1,5 @@
 """What estimators take and return: steps of pipelines, rows of any container, weights, tables of scores."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,27 +12,13 @@ from preimage._engine.arrays import from_device, is_sparse, take_rows
 from preimage._engine.typing import Array, Rows, Targets
 from preimage._engine.validation import count_rows
 from preimage.estimators._bounded_fit import bounded_iterations
-
-
-def flattened(estimator: Any) -> tuple[list[Any], Any]:
-    """The steps before the last one, and the last one, of a pipeline; no steps of anything else."""
-    if not isinstance(estimator, Pipeline):
-        return [], estimator
-    inner, last = flattened(estimator.steps[-1][1])
-    return [step for _, step in estimator.steps[:-1] if step is not None and step != "passthrough"] + inner, last
-
-
-def transformed(steps: Sequence[Any], X: Rows) -> Rows:
-    """X after the steps."""
-    for step in steps:
-        X = step.transform(X)
-    return X
+from preimage.interop._pipeline import final_step, taken_apart, transformed
 
 
 def last_step(estimator: Any, X: Rows) -> tuple[Any, Rows, list]:
     """The last step of a fitted pipeline, what it is given for X, and the steps before it; or the estimator itself."""
-    steps, last = flattened(estimator)
-    return last, transformed(steps, X), steps
+    steps, last = taken_apart(estimator, opened=lambda model: model)
+    return last, transformed(steps, X), [step for _, step in steps]
 
 
 def fitted_on(
@@ -109,5 +94,4 @@ def as_decisions(values: Any, estimator: Any) -> Array:
 
 def decides_by_pairs(estimator: Any) -> bool:
     """Whether decisions are those of pairs of classes, even where there are as many pairs as classes."""
-    last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
-    return len(estimator.classes_) > 2 and getattr(last, "decision_function_shape", "ovr") == "ovo"
+    return len(estimator.classes_) > 2 and getattr(final_step(estimator), "decision_function_shape", "ovr") == "ovo"

@@ -30,9 +30,10 @@ from preimage.estimators._training_rows import TrainingRows
 from preimage.inflation._comparison import SCORINGS, predicted_codes
 from preimage.inflation._corrections import METHODS, Calibration, Probabilities
 from preimage.inflation._exact import is_multiclass_svc, one_vs_rest
-from preimage.inflation._inputs import as_scores, fitted_on, flattened, rows_of
+from preimage.inflation._inputs import as_scores, fitted_on, rows_of
 from preimage.inflation._learn import better_of, learn_decision_calibration, learn_score_calibration
 from preimage.inflation._left_out import left_out_decisions
+from preimage.interop._pipeline import unwrapped
 from preimage.persistence import Saved
 
 DEVICE_ADVICE = "Pass a NumPy array; KernelPCA(device='cuda') inside sends it through a GPU."
@@ -408,17 +409,10 @@ class Renormalized(ReportsProgress, MetaEstimatorMixin, FiniteResults, Saved, Ba
         return tags
 
 
-def unwrapped(estimator: Any) -> tuple[list[Any], Any]:
-    """The steps before the last one, and the last one, of a fitted pipeline or search; no steps of anything else.
-
-    A `Renormalized` classifier stands for the one inside: thresholds and scales have no directions.
-    """
-    steps, last = flattened(estimator)
-    inner = getattr(last, "best_estimator_", last.estimator_ if isinstance(last, Renormalized) else None)
-    if inner is None:
-        return steps, last
-    more, last = unwrapped(inner)
-    return steps + more, last
+def without_correction(estimator: Any) -> Any:
+    """What is inside of a fitted search or `Renormalized`: thresholds and scales have no directions."""
+    estimator = unwrapped(estimator)
+    return without_correction(estimator.estimator_) if isinstance(estimator, Renormalized) else estimator
 
 
 def automatic_guard(y: Targets) -> LinearDiscriminantAnalysis | None:

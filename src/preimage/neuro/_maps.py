@@ -10,8 +10,7 @@ from scipy.stats import norm
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.feature_selection import SelectorMixin
 from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 from sklearn.utils.validation import check_array
 
 from preimage._engine.arguments import names_its_arguments
@@ -24,10 +23,9 @@ from preimage._engine.validation import require_on_host
 from preimage._models.discriminants import LinearRule
 from preimage._models.machines import Binary, Logistic
 from preimage.inflation import Renormalized
-from preimage.inflation._inputs import flattened, transformed
-from preimage.inflation._renormalized import unwrapped
+from preimage.inflation._renormalized import without_correction
 from preimage.interop import machine_of
-from preimage.interop._affine import affine_map_of
+from preimage.interop._pipeline import Steps, affine_map_of, taken_apart, transformed, unclipped_map_of
 
 OUTPUTS = ("auto", "decision", "log_proba")
 KINDS = ("auto", "coef", "scalings", "importances", "sensitivity")
@@ -94,7 +92,7 @@ def sensitivity_map(estimator: Any, X: Rows, *, output: str = "auto") -> Array:
         raise ValueError(
             f"sensitivity_map needs the {expected} variables that the model was fitted to; got {X.shape[1]}."
         )
-    steps, last = unwrapped(estimator)
+    steps, last = taken_apart(estimator, without_correction)
     functions = _functions_of(last)
     link = None if output == "decision" else functions.link
     if output == "log_proba" and link is None:
@@ -229,7 +227,7 @@ def weight_maps(estimator: Any, X: Rows, maps: Any = "auto") -> WeightMaps:
         return WeightMaps(_checked(values, X, maps), are_components=False)
     if maps not in KINDS:
         raise ValueError(f"`maps` is one of {', '.join(map(repr, KINDS))} or a function; got {maps!r}.")
-    steps, last = unwrapped(estimator)
+    steps, last = taken_apart(estimator, without_correction)
     kind = _best_kind(last) if maps == "auto" else maps
     if kind == "sensitivity":
         return WeightMaps(sensitivity_map(estimator, X)[None, :], are_components=False)
@@ -252,15 +250,15 @@ def _best_kind(model: Any) -> str:
     return next((kind for kind in order if getattr(model, _ATTRIBUTES[kind], None) is not None), "sensitivity")
 
 
-def _selections(steps: list[Any]) -> list[Any]:
+def _selections(steps: Steps) -> Steps:
     """The steps that choose variables: importances do not change with the scale of one, and cannot be mixed."""
-    for step in steps:
+    for _, step in steps:
         if not isinstance(step, (SelectorMixin, StandardScaler, RobustScaler, MaxAbsScaler, MinMaxScaler)):
             raise TypeError(
                 f"Importances are taken back through scalers and selections of variables; got {type(step).__name__}. "
                 "Give a function `maps(model, X)` that returns the map."
             )
-    return [step for step in steps if isinstance(step, SelectorMixin)]
+    return [(name, step) for name, step in steps if isinstance(step, SelectorMixin)]
 
 
 def _checked(values: Array, X: Rows, maps: Any) -> Array:
@@ -271,24 +269,21 @@ def _checked(values: Array, X: Rows, maps: Any) -> Array:
     return values
 
 
-def pulled_back(steps: list[Any], gradients: Array) -> Array:
+def pulled_back(steps: Steps, gradients: Array) -> Array:
     """Gradients with respect to inputs of affine steps, shape (k, d), from those with respect to outputs, (k, d')."""
-    for step in reversed(steps):
+    for _, step in reversed(steps):
         if isinstance(step, Renormalized):  # of scores as they are: the steps after it were fitted to those
-            step = step.estimator_
-        if isinstance(step, Pipeline):
-            inner, last = flattened(step)
-            gradients = pulled_back([*inner, last], gradients)
-        elif isinstance(step, MinMaxScaler):  # of clipped ones inside their range
-            gradients = gradients * step.scale_
-        elif (affine := affine_map_of(step)) is not None:
-            gradients = (affine.matrix @ gradients.T).T
-        elif not (isinstance(step, FunctionTransformer) and step.func is None):
+            before, last = taken_apart(step.estimator_)
+            gradients = pulled_back([*before, ("last", last)], gradients)
+            continue
+        affine = unclipped_map_of(step) if isinstance(step, MinMaxScaler) else affine_map_of(step)
+        if affine is None:
             raise TypeError(
                 f"Maps of a pipeline are taken back through scalers, selections of variables, PCA and nested "
                 f"pipelines; got {step!r}. Transform the data first, or give a function `maps(model, X)` that returns "
                 "the map."
             )
+        gradients = gradients * affine.matrix if affine.matrix.ndim == 1 else (affine.matrix @ gradients.T).T
     return gradients
 
 

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 
 from preimage._engine.typing import Array
 from preimage.cli._console import one_line
 from preimage.cli._errors import DataError, UsageError
 from preimage.cli.tables._files import Dataset
 from preimage.estimators import compress
+from preimage.interop._pipeline import final_step
 
 # Predictions are timed for this long, and the fastest run counts.
 SECONDS = 0.3
@@ -56,7 +56,7 @@ def small_model(model: Any, data: Dataset | None, wish: Wish) -> tuple[Any, Arra
 
 def summarize(model: Any, small: Any, X: Array | None, y: Array | None) -> list[tuple[str, str, str, str]]:
     """Rows of a table: what is compared, before, after, how many times less."""
-    last = small[-1] if isinstance(small, Pipeline) else small
+    last = final_step(small)
     before, after = last.n_original_points_, last.n_points_
     rows: list[tuple[str, Any, Any, str]] = [("points", str(before), str(after), f"{before / after:.1f} × fewer")]
     rows.append(("multiplications per row", "", "", f"{last.work_ratio_:.1f} × fewer"))
