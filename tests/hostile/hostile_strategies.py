@@ -227,7 +227,7 @@ PARAMETERS = {
     ("KernelNoveltyDetector", "contamination"): st.sampled_from(["auto", 1e-300, 0.01, 0.1, 0.3, 0.5]),
     ("KernelNoveltyDetector", "ridge"): st.sampled_from([None, 1e-8, 1e-3, 1.0, 1e3]),
     ("DenoisingSearch", "n_components"): st.sampled_from([None, [1], [1, 2]]),
-    ("DenoisingSearch", "noise"): st.sampled_from([None, 0.1, 1e-300, 1e300]),
+    ("DenoisingSearch", "added_noise"): st.sampled_from([None, 0.1, 1e-300, 1e300]),
     "gammas": st.one_of(st.none(), st.lists(powers(), min_size=1, max_size=3)),
     "alphas": st.one_of(st.none(), st.lists(powers(), min_size=1, max_size=3)),
     "penalties": st.one_of(st.none(), st.lists(powers(), min_size=1, max_size=2)),

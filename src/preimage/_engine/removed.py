@@ -1,7 +1,8 @@
 """What has left the library or moved: public names, parameters and values of parameters, and what to use instead.
 
 An entry stays for one release. A module whose names have left has ``__getattr__ = removed_names(__name__)``, and a
-class whose parameters have left decorates ``__init__`` with `ignores_removed`. `check_parameters` refuses values.
+class whose parameters have left or changed names decorates ``__init__`` with `ignores_removed`. `check_parameters`
+refuses values.
 """
 
 from collections.abc import Callable
@@ -41,6 +42,12 @@ REMOVED = {
     "RandomlyPivotedCholesky.method": "Rows are drawn as method='accelerated' did; block_size=1 draws one at a time.",
 }
 
+# "Owner.parameter" and its new name, which the old one means for one release; a number is a place of an argument.
+RENAMED_PARAMETERS = {
+    "DenoisingSearch.0": "noise",
+    "DenoisingSearch.deviation": "sigma",
+    "DenoisingSearch.noise": "added_noise",
+}
 # Names that go on working where they were, with a warning; and where they are now.
 MOVED = {
     "calibration.inflation": "inflation.inflation",
@@ -84,10 +91,13 @@ def removed_names(module: str) -> Callable[[str], Any]:
 
 
 def ignores_removed(init: Callable[..., None]) -> Callable[..., None]:
-    """Let `__init__` warn of keywords that have left, and go on without them."""
+    """Let `__init__` warn of keywords that have left, and go on without them or with their new names."""
 
     @wraps(init)
     def __init__(self: Any, *arguments: Any, **keywords: Any) -> None:
+        if arguments and (first := RENAMED_PARAMETERS.get(f"{type(self).__name__}.0")):  # by name alone now
+            arguments, keywords = arguments[1:], {first: arguments[0], **keywords}
+        keywords = renamed(type(self).__name__, keywords)
         for name in list(keywords):
             if (said := sentence(f"{type(self).__name__}.{name}")) is not None:
                 del keywords[name]
@@ -96,6 +106,25 @@ def ignores_removed(init: Callable[..., None]) -> Callable[..., None]:
 
     __init__.deprecated_original = init  # type: ignore[attr-defined]  # scikit-learn reads parameters from it
     return __init__
+
+
+def renamed(owner: str, parameters: dict[str, Any], *, warns: bool = True) -> dict[str, Any]:
+    """Parameters by their present names; files of earlier versions may have both, of which the new one counts."""
+    found = dict(parameters)
+    for old in parameters:
+        if (new := RENAMED_PARAMETERS.get(f"{owner}.{old}")) is None:
+            continue
+        value = found.pop(old)
+        if warns:
+            warn_user(f"{owner} calls its parameter {old!r} {new!r} from version {SINCE} on.", FutureWarning)
+            if found.get(new) is not None:
+                raise ValueError(
+                    f"{owner} was given {old}={value!r} and {new}={found[new]!r}, two spellings of one parameter. "
+                    f"Leave {old} out."
+                )
+        if found.get(new) is None:
+            found[new] = value
+    return found
 
 
 def refuse_removed(owner: str, parameter: str, value: Any) -> None:
