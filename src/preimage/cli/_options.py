@@ -7,11 +7,13 @@ from typing import Annotated, Any, Literal
 import typer
 
 from preimage._engine.warnings import warn_user
+from preimage._models.completion import LOSSES
 from preimage.cli._errors import UsageError
 from preimage.kernels import KERNELS
 
 # The word for what is chosen from the data.
 AUTO: Literal["auto"] = "auto"
+LOSS_NAMES = ("none", *LOSSES.on_command_line())
 
 # Spellings of earlier versions, which still work; the second is what help pages show.
 OLD_SPELLINGS = {"--figure": "--plot", "--no-figure": "--no-plot", "--labels": "--label"}
@@ -100,6 +102,12 @@ def cross_fit(text: str) -> int | str | None:
     if not text.isdecimal() or int(text) < 2:
         raise typer.BadParameter(f"{text!r} is not a number of folds from 2 on, auto or none.")
     return int(text)
+
+
+def loss(text: str) -> str:
+    if text not in LOSS_NAMES:
+        raise typer.BadParameter(f"{text!r} is not one of {', '.join(map(repr, LOSS_NAMES))}.")
+    return text
 
 
 def contamination(text: str) -> float | str:

@@ -19,9 +19,9 @@ from preimage._engine.arrays import is_foreign, take_rows, to_dense
 from preimage._engine.threads import at_most, run_parallel, within_n_jobs
 from preimage._engine.typing import Array, Rows, Targets
 from preimage._models.discriminants import GramFisher
-from preimage._models.discriminants._kernel_values import gram_matrix
+from preimage._models.discriminants._problem import gram_matrix
 from preimage._models.machines import OneVsOne
-from preimage.estimators._fisher_data import with_class_weights
+from preimage.estimators._classifier import with_class_weights
 from preimage.estimators._kernel_fisher import KernelFisherDiscriminant, fisher_options
 from preimage.estimators._kernel_pca import KernelPCA
 from preimage.feature_space import Gram

@@ -93,10 +93,12 @@ def denoise_command(
         ),
     ] = AUTO,
     loss: Annotated[
-        Literal["none", "huber", "l1", "cauchy", "tukey"],
+        str,
         typer.Option(
+            parser=_options.loss,
+            metavar="|".join(_options.LOSS_NAMES),
             help="Expect entries that are plainly wrong (spikes, occlusions, failed sensors): replace them before "
-            "denoising. tukey ignores them entirely, cauchy nearly."
+            "denoising. tukey ignores them entirely, cauchy nearly.",
         ),
     ] = "none",
     landmarks: Annotated[
