@@ -1,10 +1,9 @@
-"""Leave-one-out scores by refitting: the definition, which `preimage.calibration.leave_one_out` computes at once."""
+"""Leave-one-out scores by refitting: the definition, which `preimage.inflation.leave_one_out` computes at once."""
 
 import numpy as np
 
 from preimage._engine.linalg import match, matched
-from preimage.calibration._leave_one_out import SPARE_COMPONENTS, LeaveOneOut
-from preimage.calibration._orthogonal import spectrum
+from preimage.inflation._leave_one_out import SPARE_COMPONENTS, LeaveOneOut, spectrum
 
 
 def refitted_scores(gram, n_components=None, centered=True):

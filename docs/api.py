@@ -24,7 +24,7 @@ PUBLIC = (
     "preimage.reduced_sets",
     "preimage.eigensolvers",
     "preimage.model_selection",
-    "preimage.calibration",
+    "preimage.inflation",
     "preimage.widths",
     "preimage.invariances",
     "preimage.geometry",

@@ -91,7 +91,7 @@ def save_opening(digits, opening, path):
 
 def tour(digits, opening, folder):
     """All comparisons, with clean training digits, with noisy ones, and of half digits; figures and two pages."""
-    clean = compare(digits, digits.train, "Clean training digits", DenoisingSearch(noise=NOISE), known=opening)
+    clean = compare(digits, digits.train, "Clean training digits", DenoisingSearch(added_noise=NOISE), known=opening)
     search = DenoisingSearch()
     noisy = compare(digits, digits.noisy_train, "Noisy training digits", search)
     themselves = denoise_themselves(digits, search)

@@ -247,7 +247,7 @@ ROUTES = {
     "Renormalized, SVC": (lambda: Renormalized(SVC(gamma=GAMMA), cv=2), (X, COIN), ("predict",)),
     "Renormalized, KernelPCA": (lambda: Renormalized(kernel_pca(landmarks=None), cv=2), (X,), ("transform",)),
     "DenoisingSearch": (
-        lambda: DenoisingSearch(0.3, gammas=[GAMMA], n_components=[2, 4], penalties=[0.0]),
+        lambda: DenoisingSearch(added_noise=0.3, gammas=[GAMMA], n_components=[2, 4], penalties=[0.0]),
         (X,),
         ("denoise",),
     ),

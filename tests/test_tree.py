@@ -62,7 +62,6 @@ persistence/test_every_estimator.py
 persistence/test_versions.py
 reduced_sets/test_free_widths.py
 reduced_sets/test_hostile_reductions.py
-renormalization/test_inflation_report.py
 test_api.py
 test_claims.py
 test_demo_figures.py

@@ -46,7 +46,7 @@ WORDS = {
     r"\bmade-up\b": "synthetic",
 }
 # A straight line and a logistic function have a slope in every textbook.
-STRAIGHT_LINES = {"calibration/_threshold.py", "calibration/_transfer.py", "discriminants/_rule.py"}
+STRAIGHT_LINES = {"inflation/_corrections.py", "inflation/_transfer.py", "discriminants/_rule.py"}
 
 
 def texts_of_source(path):

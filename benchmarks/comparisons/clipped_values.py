@@ -69,7 +69,7 @@ def study(name, n, deviation, kind, draws):
         searches = [
             Informed().fit(noisy, clean),
             *(DenoisingSearch(criterion=each).fit(noisy) for each in ("auto", "masked")),
-            DenoisingSearch(deviation=deviation).fit(noisy),
+            DenoisingSearch(sigma=deviation).fit(noisy),
         ]
         errors = [np.mean((search.denoise(noisy) - clean) ** 2) for search in searches]
         totals.append([np.mean((noisy - clean) ** 2), *errors, searches[1].clipped_])

@@ -164,7 +164,7 @@ def of_pictures(draw, seed):
         return np.mean((DenoisingSearch(**options).fit(noisy).denoise(noisy) - clean) ** 2) / noise
 
     if len(noisy) <= noisy.shape[1]:  # where σ cannot be estimated
-        return {"masked": error(criterion="masked"), "deviation=σ": error(deviation=deviation)}
+        return {"masked": error(criterion="masked"), "sigma=σ": error(sigma=deviation)}
     return {"masked": error(criterion="masked"), "sure": error(criterion="sure")}
 
 
@@ -408,8 +408,8 @@ QUESTIONS = {
             "USPS, 60 × 256": sets.eight_bits(partial(sets.usps, n=60), 0.2),
             "flower, 80 × 100": sets.eight_bits(partial(sets.patches, n=80, size=10, picture="flower.jpg"), 0.15),
         },
-        "deviation=σ",
-        '**"masked" stays**, for want of a σ. Pictures may become worse than they were (above one): give `deviation`.',
+        "sigma=σ",
+        '**"masked" stays**, for want of a σ. Pictures may become worse than they were (above one): give `sigma`.',
         2,
     ),
 }

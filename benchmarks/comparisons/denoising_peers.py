@@ -92,7 +92,7 @@ def one_run(run):
         )
     for name, bounds in ((OURS, None), (OURS_BOUNDED, (0, 1))):
         noise = NOISE if training == "clean" else None
-        search = DenoisingSearch(noise=noise, bounds=bounds, random_state=0).fit(seen[:N_TRAIN])
+        search = DenoisingSearch(added_noise=noise, bounds=bounds, random_state=0).fit(seen[:N_TRAIN])
         Z = search.denoise(noisy[test])
         found[name] = error(Z, digits[test]), error(in_box(Z), digits[test])
     return found

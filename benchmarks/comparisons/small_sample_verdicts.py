@@ -38,8 +38,8 @@ from data import GENE_EXPRESSION_NAMES
 from svm_renormalisation import load, standardised
 
 from preimage import KernelPCA, inflation_report
-from preimage.renormalization._learn import learn_decision_calibration
-from preimage.renormalization._left_out import left_out_decisions
+from preimage.inflation._learn import learn_decision_calibration
+from preimage.inflation._left_out import left_out_decisions
 
 # Rows, columns, columns with signal, shift in them, fraction of the second class, numbers.
 PLANTED = {

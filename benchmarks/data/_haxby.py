@@ -31,7 +31,7 @@ def load_haxby(*, download_if_missing: bool = True) -> Bunch:
     See Also
     --------
     make_scans : Synthetic scans, of which the signal is known.
-    preimage.model_selection.split_half : Prediction and reproducibility across runs.
+    preimage.neuro.split_half : Prediction and reproducibility across runs.
     preimage.neuro.denoise_image : Images of your own.
 
     References

@@ -101,7 +101,7 @@ def one_run(digits, run):
     for family in FAMILIES:
         errors = lambda X, Q, truth, only=None, family=family: our_errors(FAMILIES[family], X, Q, truth, only)
         found[family] = tuned(errors, on_validation, on_test)
-    search = DenoisingSearch(noise=NOISE if training == "clean" else None, random_state=0).fit(seen[:N_TRAIN])
+    search = DenoisingSearch(added_noise=NOISE if training == "clean" else None, random_state=0).fit(seen[:N_TRAIN])
     choice = ", ".join(f"{name} = {value:.3g}" for name, value in search.best_params_.items())
     found[SEARCH] = error(search.denoise(noisy[test]), digits[test]), choice
     return found

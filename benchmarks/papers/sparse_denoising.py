@@ -39,8 +39,7 @@ from npairs import Scans
 
 import preimage
 from preimage import KernelPCA
-from preimage.model_selection import split_half_denoising
-from preimage.neuro import make_scans
+from preimage.neuro import make_scans, split_half_denoising
 from preimage.solvers import FixedPoint, SparsePath
 
 PERCENTILES = (5, 50, 100)

@@ -50,9 +50,9 @@ from data import (
 )
 
 from preimage.estimators._training_rows import TrainingRows
-from preimage.renormalization._learn import learn_decision_calibration
-from preimage.renormalization._left_out import left_out_decisions
-from preimage.renormalization._renormalized import Renormalized
+from preimage.inflation._learn import learn_decision_calibration
+from preimage.inflation._left_out import left_out_decisions
+from preimage.inflation._renormalized import Renormalized
 
 METHODS = ("none", "orthogonal", "histogram", "transfer", "isotonic", "affine", "threshold", "auto")
 PERCENTILES = (5, 20, 40, 60, 80)

@@ -45,7 +45,7 @@ from _reports import option_parser, publish
 from data import load_usps
 
 from preimage import KernelPCA, Renormalized
-from preimage.calibration import leave_one_out, renormalize
+from preimage.inflation import leave_one_out, renormalize
 
 PARTS = ("laws", "scores", "circles", "curve", "usps")
 METHODS = ("none", "histogram", "transfer", "affine", "auto")
@@ -73,7 +73,7 @@ def main():
 
 
 INTRODUCTION = [
-    "`Renormalized` and `preimage.calibration` on the simulations and the digits of Abrahamsen and Hansen (JMLR 12, "
+    "`Renormalized` and `preimage.inflation` on the simulations and the digits of Abrahamsen and Hansen (JMLR 12, "
     "2011). SNR, which the paper does not define, is the variance of the signal over that of all noise, Dσ². "
     '"histogram" needs the whole test set at once, with classes in the proportions of training; "transfer", "affine" '
     'and "auto" are learned from training data alone and work for single points.',

@@ -79,7 +79,7 @@ def denoising_search(n=600):
         from preimage.model_selection import DenoisingSearch
 
         X = _digits(n)[0]
-        return {OURS: lambda: DenoisingSearch(0.25).fit(X)}
+        return {OURS: lambda: DenoisingSearch(added_noise=0.25).fit(X)}
 
     return make
 

@@ -25,7 +25,7 @@ from _measure import describe_machine, timed
 from _refits import refitted_scores
 from _reports import option_parser
 
-from preimage.calibration import leave_one_out, linear_leave_one_out
+from preimage.inflation import leave_one_out, linear_leave_one_out
 
 N_COMPONENTS, N_COLUMNS = 20, 1000
 

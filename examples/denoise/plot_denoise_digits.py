@@ -52,7 +52,7 @@ def best_linear_pca(noisy):
 gammas = 1 / (squared_distance_percentile(X_train, 50) * np.array([1 / 8, 1 / 4, 1 / 2]))
 for name, add_noise in {"Gaussian noise": gaussian, "Every fifth pixel lost": salt_and_pepper}.items():
     noisy = add_noise(X_test, np.random.default_rng(1))
-    search = DenoisingSearch(noise=add_noise, gammas=gammas, max_queries=100).fit(X_train)
+    search = DenoisingSearch(added_noise=add_noise, gammas=gammas, max_queries=100).fit(X_train)
     outputs = {"linear PCA": best_linear_pca(noisy), "kernel PCA": search.denoise(noisy)}
     display = DenoisingDisplay.from_images(noisy, outputs, (8, 8), clean=X_test, cmap="gray_r", picture_size=0.65)
     ratio = display.errors["kernel PCA"] / display.errors["linear PCA"]

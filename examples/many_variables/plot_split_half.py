@@ -25,9 +25,7 @@ import numpy as np
 
 from preimage import KernelPCA, PenalizedDiscriminant
 from preimage.kernels import resolve_gamma
-from preimage.model_selection import pr_curve, split_half_null
-from preimage.neuro import make_scans
-from preimage.plotting import MapDisplay, SplitHalfDisplay
+from preimage.neuro import MapDisplay, SplitHalfDisplay, make_scans, pr_curve, split_half_null
 
 scans = make_scans(n_runs=8, n_times=30, size=16, snr=0.5, random_state=0)
 data = scans.X, scans.y, scans.run

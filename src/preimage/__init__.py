@@ -27,9 +27,9 @@ from preimage.estimators import (
     compress,
 )
 from preimage.explorer import explore
+from preimage.inflation import Renormalized, inflation_report
 from preimage.interop import to_onnx
 from preimage.persistence import load, save
-from preimage.renormalization import Renormalized, inflation_report
 
 __version__ = "0.2.0"
 

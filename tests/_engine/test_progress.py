@@ -230,7 +230,10 @@ STAGES = {
     "Renormalized KernelPCA": (lambda: Renormalized(KernelPCA(2, gamma=1.0)), "Finding eigenvectors"),
     "Renormalized by refits": (lambda: Renormalized(KernelPCA(2, gamma=1.0), cv=3), "Leaving out samples"),
     "WidthSearch": (lambda: WidthSearch(SVC()), "Pairs of points"),
-    "DenoisingSearch": (lambda: DenoisingSearch(0.1, gammas=[1.0, 2.0], n_components=[4]), "Choosing the model"),
+    "DenoisingSearch": (
+        lambda: DenoisingSearch(added_noise=0.1, gammas=[1.0, 2.0], n_components=[4]),
+        "Choosing the model",
+    ),
 }
 
 

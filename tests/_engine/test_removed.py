@@ -4,7 +4,7 @@ from importlib import import_module
 
 import pytest
 
-from preimage._engine.removed import REMOVED, sentence
+from preimage._engine.removed import MOVED, REMOVED, sentence
 from preimage.landmarks import RandomlyPivotedCholesky
 
 NAMES = [entry for entry in REMOVED if entry[0].islower() and "=" not in entry and not entry.startswith("cli.")]
@@ -15,6 +15,15 @@ def test_names_that_have_left_are_missing_with_a_warning(entry):
     module, _, name = entry.rpartition(".")
     with pytest.warns(FutureWarning, match="preimage has no"), pytest.raises(AttributeError, match=name):
         getattr(import_module(f"preimage.{module}" if module else "preimage"), name)
+
+
+@pytest.mark.parametrize("entry", MOVED)
+def test_names_that_have_moved_work_with_a_warning(entry):
+    old, _, name = entry.rpartition(".")
+    new, _, same = MOVED[entry].rpartition(".")
+    with pytest.warns(FutureWarning, match=f"preimage.{entry} has moved to preimage.{MOVED[entry]}"):
+        found = getattr(import_module(f"preimage.{old}"), name)
+    assert found is getattr(import_module(f"preimage.{new}"), same)
 
 
 def test_parameters_that_have_left_are_ignored_with_a_warning():

@@ -23,7 +23,7 @@ CHECKED = [
     "estimators/test_checks.py",
     "estimators/compressed/test_compressed_checks.py",
     "model_selection/test_width_search.py",
-    "renormalization/test_renormalized_checks.py",
+    "inflation/test_renormalized_checks.py",
 ]
 # Reasons for which checks may be skipped: libraries and devices that are not here.
 ABSENT = re.compile("is not installed|requires cuda|no XPU device|XPU is not available|MPS")

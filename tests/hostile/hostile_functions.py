@@ -9,11 +9,11 @@ from sklearn.svm import SVC
 
 import preimage
 from preimage import (
-    calibration,
     eigensolvers,
     explorer,
     feature_space,
     geometry,
+    inflation,
     interop,
     invariances,
     kernels,
@@ -29,7 +29,7 @@ from preimage import (
 # Modules whose functions are called.
 MODULES = {
     "preimage": preimage,
-    "calibration": calibration,
+    "inflation": inflation,
     "eigensolvers": eigensolvers,
     "explorer": explorer,
     "feature_space": feature_space,
@@ -132,29 +132,21 @@ def _explored(i):
     return page
 
 
-def _pairs(test):
-    """The entries for pairs of columns; those of a column with itself are NaN, as documented."""
-    pairs = np.triu_indices(len(test.p_values), 1)
-    return test.information[pairs], test.p_values[pairs]
-
-
 # One line per function: how it is called.
 FUNCTIONS = {
     "preimage.compress": _compressed,
     "preimage.explore": _explored,
     "preimage.inflation_report": lambda i: preimage.inflation_report(i.option("estimator"), i.X, i.y, n_permutations=5),
-    "calibration.compare_decisions": lambda i: calibration.compare_decisions({"b": i.A[:, 0]}, -i.A[:, 0], i.y, i.w),
-    "calibration.dependence_test": lambda i: _pairs(calibration.dependence_test(i.A, 20, rng=0)),
-    "calibration.inflation": lambda i: calibration.inflation(i.A, i.A[::-1] / 2, i.w),
-    "calibration.leave_one_out": lambda i: calibration.leave_one_out(
+    "inflation.inflation": lambda i: inflation.inflation(i.A, i.A[::-1] / 2, i.w),
+    "inflation.leave_one_out": lambda i: inflation.leave_one_out(
         i.kernel()(i.A), i.option("n_components"), method=i.option("method", "exact")
     ),
-    "calibration.linear_leave_one_out": lambda i: calibration.linear_leave_one_out(
+    "inflation.linear_leave_one_out": lambda i: inflation.linear_leave_one_out(
         i.X, i.option("n_components"), method=i.option("method", "exact")
     ),
-    "calibration.renormalize": lambda i: calibration.renormalize(i.A, i.B),
-    "calibration.svm_leave_one_out": lambda i: calibration.svm_leave_one_out(*i.machine()),
-    "calibration.transfer_function": lambda i: calibration.transfer_function(
+    "inflation.renormalize": lambda i: inflation.renormalize(i.A, i.B),
+    "inflation.svm_leave_one_out": lambda i: inflation.svm_leave_one_out(*i.machine()),
+    "inflation.transfer_function": lambda i: inflation.transfer_function(
         i.A[:, 0], i.A[::-1, 0] / 2, i.option("kind", "pchip"), weights=i.w
     )(i.B.ravel()),
     "neuro.make_scans": lambda i: neuro.make_scans(2, 8, 12, random_state=i.case.problem.seed),
@@ -173,28 +165,20 @@ FUNCTIONS = {
         i.kernel(), i.A[:3], i.X, i.option("space", "function")
     ),
     "model_selection.add_noise": lambda i: model_selection.add_noise(i.A, abs(float(i.A[0, 0])), i.rng),
-    "model_selection.align_maps": lambda i: model_selection.align_maps(i.A, i.A[::-1]),
     "model_selection.capacity_report": lambda i: model_selection.capacity_report(i.fitted(), i.A, i.y, scale=0.5),
     "model_selection.estimate_noise": lambda i: model_selection.estimate_noise(i.X),
-    "model_selection.fdr_threshold": lambda i: model_selection.fdr_threshold(i.A.ravel()),
-    "model_selection.paired_permutation_test": lambda i: model_selection.paired_permutation_test(
-        i.A[:, 0], i.A[:, -1], n_permutations=20
-    ),
-    "model_selection.pr_curve": lambda i: model_selection.pr_curve(
+    "neuro.fdr_threshold": lambda i: neuro.fdr_threshold(i.A.ravel()),
+    "neuro.pr_curve": lambda i: neuro.pr_curve(
         preimage.PenalizedDiscriminant(), i.X, i.y, i.groups(), param_range=[1e-3, 1e3], n_splits=2
     ),
-    "model_selection.reference_components": lambda i: model_selection.reference_components(
-        preimage.KernelPCA(2).fit(i.A), i.A, i.A[:, 0]
-    ),
-    "model_selection.reproducible_map": lambda i: model_selection.reproducible_map(i.A[0], i.A[-1]),
-    "model_selection.sensitivity_map": lambda i: model_selection.sensitivity_map(i.fitted(), i.A),
-    "model_selection.split_half": lambda i: model_selection.split_half(
-        preimage.PenalizedDiscriminant(), i.X, i.y, i.groups(), n_splits=2
-    ),
-    "model_selection.split_half_denoising": lambda i: model_selection.split_half_denoising(
+    "neuro.reference_components": lambda i: neuro.reference_components(preimage.KernelPCA(2).fit(i.A), i.A, i.A[:, 0]),
+    "neuro.reproducible_map": lambda i: neuro.reproducible_map(i.A[0], i.A[-1]),
+    "neuro.sensitivity_map": lambda i: neuro.sensitivity_map(i.fitted(), i.A),
+    "neuro.split_half": lambda i: neuro.split_half(preimage.PenalizedDiscriminant(), i.X, i.y, i.groups(), n_splits=2),
+    "neuro.split_half_denoising": lambda i: neuro.split_half_denoising(
         preimage.KernelPCA(1), i.X, i.groups(), n_splits=2
     ),
-    "model_selection.split_half_null": lambda i: model_selection.split_half_null(
+    "neuro.split_half_null": lambda i: neuro.split_half_null(
         preimage.PenalizedDiscriminant(), i.X, i.y, i.groups(), n_splits=2, n_permutations=2
     ),
     "reduced_sets.project": lambda i: reduced_sets.project(i.expansion(), i.B),

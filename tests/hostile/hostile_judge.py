@@ -42,8 +42,8 @@ MAY_BE_INFINITE = {
     r"geometry.log_volume_element the result$": "minus infinity where volumes vanish",
     r"geometry.mercer_report .*margin$": "NaN where there is no margin to tell",
     r"inflation_report the result\.dependence\.(information|p_values)$": "NaN on the diagonal",
-    r"model_selection.fdr_threshold the result$": "infinite where nothing counts",
-    r"model_selection.pr_curve the result\.(maps|map_reproducibility)": "NaN for maps that one value has not",
+    r"neuro.fdr_threshold the result$": "infinite where nothing counts",
+    r"neuro.pr_curve the result\.(maps|map_reproducibility)": "NaN for maps that one value has not",
     r"best_estimator_\.missing_values$": "NaN is what stands for a missing entry",
 }
 _MAY_BE_INFINITE = re.compile("|".join(MAY_BE_INFINITE))

@@ -322,7 +322,7 @@ def public_classes():
     for full, value in api.public_objects().items():
         name = full.removeprefix("preimage.")
         is_estimator = inspect.isclass(value) and (hasattr(value, "fit") and hasattr(value, "save"))
-        if inspect.isclass(value) and not is_estimator and not name.startswith("plotting."):
+        if inspect.isclass(value) and not is_estimator and not name.endswith("Display"):
             found[name] = value
     return found
 

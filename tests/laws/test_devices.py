@@ -14,7 +14,7 @@ from test_consistency import CASES, parametrized, same
 from preimage import KernelFisherDiscriminant, KernelPCA, SparseGreedyRegressor, explore, landmarks, solvers, to_onnx
 from preimage._engine.arrays import to_numpy
 from preimage.kernels import Gaussian, InverseMultiquadric, Linear, Matern, RationalQuadratic
-from preimage.model_selection import sensitivity_map
+from preimage.neuro import sensitivity_map
 from preimage.persistence import on_host
 
 torch = pytest.importorskip("torch")

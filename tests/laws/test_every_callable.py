@@ -27,10 +27,11 @@ from hostile_problem import Case, Problem
 from hostile_run import run
 from hostile_strategies import KEPT, strategy_of
 
-from preimage import KernelPCA, PenalizedDiscriminant, compress, inflation_report, plotting
+from preimage import KernelPCA, PenalizedDiscriminant, compress, inflation_report, neuro, plotting
 from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels import Gaussian
-from preimage.model_selection import WidthSearch, pr_curve
+from preimage.model_selection import WidthSearch
+from preimage.neuro import pr_curve
 
 # What functions and estimators need to be called at all, and few points and candidates where more would only take time.
 PARAMETERS = {
@@ -39,7 +40,7 @@ PARAMETERS = {
     "preimage.inflation_report": {"estimator": "=KernelPCA(2)"},
     "interop.machine_of": {"estimator": "=SVC()"},
     "model_selection.capacity_report": {"estimator": "=SVC()"},
-    "model_selection.sensitivity_map": {"estimator": "=SVC()"},
+    "neuro.sensitivity_map": {"estimator": "=SVC()"},
     "CompressedClassifier": {"estimator": "=SVC()", "n_points": 3},
     "CompressedRegressor": {"estimator": "=SVR()", "n_points": 3},
     "CompressedDetector": {"estimator": "=OneClassSVM()", "n_points": 3},
@@ -237,7 +238,7 @@ FIGURES = {
 
 
 def test_every_way_to_a_figure_has_a_line():
-    classes = [getattr(plotting, name) for name in plotting.__all__ if name.endswith("Display")]
+    classes = [getattr(module, name) for module in (neuro, plotting) for name in module.__all__ if "Display" in name]
     found = {f"{cls.__name__}.{name}" for cls in classes for name in vars(cls) if name.startswith("from_")}
     assert found == set(FIGURES)
 
@@ -246,7 +247,8 @@ def test_every_way_to_a_figure_has_a_line():
 @pytest.mark.filterwarnings("ignore")
 def test_figures_keep_copies(name):
     plt = pytest.importorskip("matplotlib.pyplot")
-    cls, model = getattr(plotting, name.split(".")[0]), KernelPCA(2).fit(POINTS)
+    cls = getattr(neuro if name.startswith(("Map", "SplitHalf")) else plotting, name.split(".")[0])
+    model = KernelPCA(2).fit(POINTS)
     given = [POINTS, PICTURES, CLASSES, VALUES_OF_MAP, EIGENVALUES]
     before = [fingerprint(each) for each in given]
     figure = FIGURES[name](cls, model)

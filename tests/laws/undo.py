@@ -203,10 +203,10 @@ UNDONE = (
     ),
     Undone(
         "left-out support vector machines are checked",
-        "calibration/_svm_leave_one_out.py",
+        "inflation/_svm_leave_one_out.py",
         "RESIDUAL = 1e-6",
         "RESIDUAL = 1e-2",
-        ("tests/calibration/test_svm_leave_one_out.py",),
+        ("tests/inflation/test_svm_leave_one_out.py",),
     ),
     Undone(
         "ratios of indefinite kernels are of the sum of moduli",

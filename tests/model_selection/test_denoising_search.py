@@ -44,7 +44,7 @@ def error(model, noisy, clean):
 
 def test_clean_data_and_known_noise(digits):
     train, test, _, noisy = digits
-    search = DenoisingSearch(0.25, **few(train)).fit(train)
+    search = DenoisingSearch(added_noise=0.25, **few(train)).fit(train)
     worst = KernelPCA(4, gamma=search.best_params_["gamma"]).fit(train)
     assert search.criterion_ == "added noise"
     assert error(search, noisy, test) < 0.6 * error(worst, noisy, test)
@@ -94,7 +94,7 @@ def test_noise_may_be_a_function(digits):
     def speckle(X, rng):
         return np.where(rng.random(X.shape) < 0.1, 1.0, X)
 
-    search = DenoisingSearch(speckle, **few(train)).fit(train)
+    search = DenoisingSearch(added_noise=speckle, **few(train)).fit(train)
     assert search.best_error_ < np.mean((speckle(train, np.random.default_rng(1)) - train) ** 2)
 
 
@@ -133,8 +133,8 @@ def test_noise_functions_may_work_in_place(digits):
         X += 0.25 * rng.normal(size=X.shape)
         return X
 
-    copying = DenoisingSearch(lambda X, rng: X + 0.25 * rng.normal(size=X.shape), **few(train)).fit(train)
-    assert_allclose(DenoisingSearch(in_place, **few(train)).fit(train).best_error_, copying.best_error_)
+    copying = DenoisingSearch(added_noise=lambda X, rng: X + 0.25 * rng.normal(size=X.shape), **few(train)).fit(train)
+    assert_allclose(DenoisingSearch(added_noise=in_place, **few(train)).fit(train).best_error_, copying.best_error_)
 
 
 @pytest.mark.parametrize(
@@ -144,13 +144,13 @@ def test_noise_functions_may_work_in_place(digits):
         ({"gammas": [0]}, "gammas must be positive"),
         ({"penalties": [-1]}, "penalties must not be negative"),
         ({"n_components": [0]}, "n_components must be positive"),
-        ({"noise": lambda X, rng: X * np.nan}, r"NaN|finite error"),
+        ({"added_noise": lambda X, rng: X * np.nan}, r"NaN|finite error"),
     ],
     ids=label,
 )
 def test_impossible_candidates_are_named(options, message, rng):
     with pytest.raises(ValueError, match=message):
-        DenoisingSearch(**{"noise": 0.1, **options}).fit(rng.normal(size=(40, 3)))
+        DenoisingSearch(**{"added_noise": 0.1, **options}).fit(rng.normal(size=(40, 3)))
 
 
 def test_added_noise_has_its_size(rng):
@@ -188,7 +188,7 @@ def test_few_columns_are_not_made_worse(rng):
     search = DenoisingSearch().fit(noisy)
     assert search.criterion_ == "masked"
     assert error(search, noisy, curve) < np.mean((noisy - curve) ** 2)
-    known = DenoisingSearch(deviation=0.1).fit(noisy)
+    known = DenoisingSearch(sigma=0.1).fit(noisy)
     assert known.criterion_ == "sure" and known.noise_ == 0.1
     assert error(known, noisy, curve) < 0.8 * np.mean((noisy - curve) ** 2)
 
@@ -204,7 +204,7 @@ def test_bounds_are_kept_and_help_with_noisy_training_data(digits):
 
 def test_a_higher_score_is_better_as_in_scikit_learn(digits):
     train, *_ = digits
-    search = DenoisingSearch(0.25, **few(train)).fit(train)
+    search = DenoisingSearch(added_noise=0.25, **few(train)).fit(train)
     scores = search.cv_results_["mean_test_score"]
     assert search.best_score_ == scores.max() == scores[search.best_index_] == -search.best_error_
     assert search.cv_results_["gamma"][search.best_index_] == search.best_params_["gamma"]
@@ -249,7 +249,9 @@ def test_training_rows_get_parameters_of_their_own(digits):
 def test_few_components_and_clean_data_need_no_folds(digits):
     train, _, noisy_train, _ = digits
     few = DenoisingSearch(gammas=of_median(noisy_train, 0.25), n_components=(16,), penalties=(0.0,)).fit(noisy_train)
-    clean = DenoisingSearch(0.25, gammas=of_median(train, 0.25), n_components=(128,), penalties=(0.0,)).fit(train)
+    clean = DenoisingSearch(added_noise=0.25, gammas=of_median(train, 0.25), n_components=(128,), penalties=(0.0,)).fit(
+        train
+    )
     off = DenoisingSearch(
         gammas=of_median(noisy_train, 0.25), n_components=(128,), penalties=(0.0,), cross_fit=None
     ).fit(noisy_train)
@@ -298,7 +300,7 @@ def test_searches_are_the_same_in_tensors_and_after_pickling(digits):
 
 def test_candidates_left_open_follow_the_scale_of_the_data(rng):
     X = rng.normal(size=(60, 3))
-    small, large = (DenoisingSearch(0.1 * scale).fit(scale * X) for scale in (1, 1000))
+    small, large = (DenoisingSearch(added_noise=0.1 * scale).fit(scale * X) for scale in (1, 1000))
     for name in ("gamma", "penalty"):
         assert_allclose(large.cv_results_[name], small.cv_results_[name] / 1000**2)
     assert_allclose(large.best_error_, small.best_error_ * 1000**2, rtol=1e-3)
@@ -307,14 +309,16 @@ def test_candidates_left_open_follow_the_scale_of_the_data(rng):
 def test_every_candidate_is_a_step_of_progress(rng):
     calls = []
     with report_progress(lambda *call: calls.append(call)):
-        DenoisingSearch(0.1, gammas=(0.5, 1.0, 2.0), n_components=(2,), penalties=(0.1,)).fit(rng.normal(size=(40, 3)))
+        DenoisingSearch(added_noise=0.1, gammas=(0.5, 1.0, 2.0), n_components=(2,), penalties=(0.1,)).fit(
+            rng.normal(size=(40, 3))
+        )
     assert calls[:4] == [(done, 3, "Choosing the model") for done in range(4)]
 
 
 @pytest.mark.parametrize("criterion", ["sure", "masked", "added noise"])
 def test_results_do_not_depend_on_threads(rng, monkeypatch, criterion):
     X = np.repeat(rng.normal(size=(40, 2)), 3, axis=0) @ rng.normal(size=(2, 6)) + 0.1 * rng.normal(size=(120, 6))
-    options = {"noise": 0.1} if criterion == "added noise" else {"criterion": criterion}
+    options = {"added_noise": 0.1} if criterion == "added noise" else {"criterion": criterion}
     searches = []
     for threads in (1, 2, 8):
         monkeypatch.setattr(_threads, "allowed_threads", lambda count=threads: count)
@@ -361,11 +365,11 @@ def test_clipped_values_are_recognised_and_judged_by_the_better_criterion(levels
 
 def test_a_given_deviation_is_that_of_the_noise_before_clipping(monkeypatch):
     clean, noisy = clipped_digits()
-    estimated, given = (DenoisingSearch(deviation=each, **few(noisy)).fit(noisy) for each in (None, 0.2))
+    estimated, given = (DenoisingSearch(sigma=each, **few(noisy)).fit(noisy) for each in (None, 0.2))
     assert given.noise_ == 0.2 and given.clipped_ > 0.3
     assert error(given, noisy, clean) < 1.1 * error(estimated, noisy, clean)
     monkeypatch.setattr(_denoising_search.Clipping, "of", lambda X, deviation: nothing_clipped(X))
-    uncorrected = DenoisingSearch(deviation=0.2, **few(noisy)).fit(noisy)
+    uncorrected = DenoisingSearch(sigma=0.2, **few(noisy)).fit(noisy)
     assert error(given, noisy, clean) < 0.95 * error(uncorrected, noisy, clean)
 
 
@@ -382,8 +386,18 @@ def test_a_loss_takes_part_in_the_search():
     def spoil(rows, rng):
         return np.where(rng.random(rows.shape) < 0.1, 6.0, rows)
 
-    search = DenoisingSearch(spoil, loss="tukey", n_components=[4, 16], penalties=[0.0], gammas=[0.1]).fit(X)
+    search = DenoisingSearch(added_noise=spoil, loss="tukey", n_components=[4, 16], penalties=[0.0], gammas=[0.1]).fit(
+        X
+    )
     rows = spoil(X[:20] + 1e-3, np.random.default_rng(1))
     np.testing.assert_allclose(search.denoise(rows), search.best_estimator_.denoise(rows, loss="tukey"), atol=1e-9)
     with pytest.raises(ValueError, match="without jumps"):
         DenoisingSearch(criterion="sure", loss="tukey").fit(X)
+
+
+def test_former_names_of_parameters_warn():
+    with pytest.warns(FutureWarning, match="'noise' 'added_noise'"):
+        assert DenoisingSearch(0.25).added_noise == 0.25
+    with pytest.warns(FutureWarning, match="'deviation' 'sigma'"):
+        search = DenoisingSearch(deviation=0.1)
+    assert search.get_params()["sigma"] == 0.1 and "deviation" not in search.get_params()

@@ -23,7 +23,7 @@ from preimage import KernelFisherDiscriminant, KernelPCA
 from preimage._engine import threads as _threads
 from preimage.kernels import Gaussian, Laplacian, Linear, ScaledInputs
 from preimage.kernels._bandwidth import CLASS_RULES
-from preimage.model_selection._width_search import WidthSearch, class_mean_radius
+from preimage.model_selection._width_search import WidthSearch
 from preimage.widths import class_gram, class_width, with_class_widths
 from preimage.widths._class_width import CLASS_RULES as RULES
 from preimage.widths._class_width import class_balls
@@ -254,12 +254,8 @@ def test_many_classes_within_bounded_memory(rng):
 
 def test_the_radius_of_class_means():
     labels, points = np.repeat([0, 1, 2], 10), np.random.default_rng(0).normal(size=(30, 2))
-    assert_allclose(class_mean_radius(points, labels, 1e9) ** 2, (1 - 1 / 3) / 10)
-    several = class_mean_radius(points, labels, [0.1, 1.0], unbiased=True)
-    expected = [ball.radius for ball in class_balls(class_gram(points, labels, [0.1, 1.0]).unbiased)]
-    assert_allclose(several, expected, rtol=1e-12)
-    with pytest.raises(ValueError, match="class_mean_radius finds a width"):
-        class_mean_radius(points, np.zeros(30), 1.0)
+    (ball,) = class_balls(class_gram(points, labels, [1e9]).values)
+    assert_allclose(ball.squared_radius, (1 - 1 / 3) / 10)
 
 
 @pytest.mark.parametrize("criterion", ["enclosing_ball", "mean_distance", "alignment"])

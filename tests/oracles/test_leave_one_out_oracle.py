@@ -7,8 +7,8 @@ from sklearn.datasets import make_circles
 from sklearn.svm import SVC
 
 from preimage import KernelPCA, Renormalized
-from preimage.calibration import leave_one_out, linear_leave_one_out, svm_leave_one_out
-from preimage.renormalization._left_out import left_out_scores
+from preimage.inflation import leave_one_out, linear_leave_one_out, svm_leave_one_out
+from preimage.inflation._left_out import left_out_scores
 
 pytestmark = needs_long_double
 

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from for_each import for_each
 from model_files import document_of, with_document
+from sklearn.svm import SVC
 
-from preimage import KernelPCA
+from preimage import KernelPCA, Renormalized
 from preimage._models import machines
 from preimage.kernels import Gaussian, Linear, Product, Sum
 from preimage.persistence._file import from_bytes, to_bytes
@@ -106,3 +107,13 @@ def test_files_with_an_old_name_of_a_class_are_read(monkeypatch):
     document["value"]["class"] = "models.OldPCA"
     again = from_bytes(with_document(data, document))
     np.testing.assert_array_equal(again.transform(X), from_bytes(data).transform(X))
+
+
+def test_names_of_earlier_versions_are_read(monkeypatch, rng):
+    X, y = rng.normal(size=(30, 60)), np.arange(30) % 3 == 0
+    model = Renormalized(SVC(), method="transfer").fit(X, y)
+    former = {new: old for old, new in RENAMED.items()}
+    monkeypatch.setattr("preimage.persistence._state.name_of", lambda cls: former.get(name_of(cls), name_of(cls)))
+    content = to_bytes(model)
+    assert b"calibration.IncreasingMap" in content and b"renormalization.Renormalized" in content
+    np.testing.assert_array_equal(from_bytes(content).decision_function(-X), model.decision_function(-X))

@@ -8,10 +8,10 @@ from scipy.optimize import minimize
 
 from preimage import KernelPCA, SemiSupervisedKernelPCA
 from preimage._models.components import secular_minimum
-from preimage.calibration import renormalize
 from preimage.feature_space import Expansion
+from preimage.inflation import renormalize
 from preimage.kernels import Gaussian, Linear, Polynomial, Sigmoid, Warped
-from preimage.model_selection import reproducible_map
+from preimage.neuro import reproducible_map
 from preimage.solvers import FixedPoint, free_length_preimages
 from preimage.widths import enclosing_ball
 

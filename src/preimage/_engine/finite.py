@@ -10,6 +10,7 @@ from typing import Any, ParamSpec, TypeVar
 import array_api_compat
 import numpy as np
 from scipy.sparse.linalg import ArpackError, ArpackNoConvergence
+from scipy.special import log_expit, softmax
 
 from preimage._engine.arguments import blaming_arguments
 from preimage._engine.arrays import (
@@ -48,6 +49,9 @@ FEW_ENTRIES = 10_000
 
 # The logarithm of a probability of zero: that of the smallest number, so that sums of logarithms are numbers.
 LOG_OF_NOTHING = float(np.log(np.finfo(np.float64).tiny))
+
+# Probabilities that differ by less, in units of rounding errors, are equal: logarithms, exponentials and a division.
+EQUAL_UNITS = 8
 
 REMEDY = "Scale the inputs (StandardScaler), choose a bounded kernel such as the Gaussian, a lower degree or gamma"
 
@@ -186,6 +190,32 @@ def finite_log(probabilities: Array) -> Array:
     """Logarithms of probabilities of any library in NumPy, at least `LOG_OF_NOTHING`."""
     with np.errstate(divide="ignore"):
         return np.maximum(np.log(to_numpy(probabilities)), LOG_OF_NOTHING)
+
+
+def against_rest(logits: Array) -> Array:
+    r"""Probabilities :math:`\sigma(F_c) / \sum_j \sigma(F_j)`, also where all σ(F) are below any number."""
+    return softmax(log_expit(logits), axis=1)
+
+
+def most_probable(P: Array, codes: Array) -> Array:
+    """Probabilities of which that of the class given for each row is the first of the largest.
+
+    Decisions decide between classes, and links round: σ(40) and σ(80) are both one. Where the class has the largest
+    probability to rounding, and `argmax` would find another one, it gets one rounding unit more than the others.
+
+    Parameters
+    ----------
+    P : array of shape (m, n_classes)
+    codes : array of shape (m,)
+        Positions of the classes that have won.
+    """
+    eps, largest = np.finfo(P.dtype).eps, P.max(axis=1)
+    own = P[np.arange(len(P)), codes]
+    rows = np.flatnonzero((P.argmax(axis=1) != codes) & (own >= (1 - EQUAL_UNITS * eps) * largest))
+    if rows.size:
+        P = P.copy()
+        P[rows, codes[rows]] = (1 + eps) * largest[rows]
+    return P
 
 
 def refuse_overflowing_fit(name: str, values: Array, X: Rows = None) -> None:

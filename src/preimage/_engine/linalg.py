@@ -626,3 +626,15 @@ def matched(columns: Array, order: Array, signs: Array) -> Array:
     """Columns in the order and with the signs of `match`; zero where `order` means none."""
     missing = max(0, int(np.max(order, initial=-1)) + 1 - columns.shape[1])
     return signs * np.pad(columns, ((0, 0), (0, missing)))[:, order]
+
+
+def quantiles(values: Array, levels: Array, weights: Array | None = None) -> Array:
+    """Quantiles of a sample with weights, those of `numpy.quantile` for equal weights of one."""
+    if weights is None or (weights == 1).all():
+        return np.quantile(values, levels)
+    order = np.argsort(values, kind="stable")
+    ends = np.cumsum(weights[order])
+    # Value i occupies the ranks from `starts` to `ends - 1`, of `ends[-1]` ranks counted from zero.
+    starts = ends - weights[order]
+    ranks = np.stack([starts, np.maximum(ends - 1, starts)], axis=1).ravel()
+    return np.interp(np.asarray(levels) * max(ends[-1] - 1, 0), ranks, np.repeat(values[order], 2))

@@ -70,7 +70,7 @@ def report_progress(callback: Callback) -> "Reporting":
     --------
     >>> from preimage import report_progress
     >>> from preimage.neuro import make_scans
-    >>> from preimage.model_selection import split_half
+    >>> from preimage.neuro import split_half
     >>> from preimage import PenalizedDiscriminant
     >>> scans = make_scans(n_runs=4, n_times=30, size=12, random_state=0)
     >>> with report_progress(lambda done, total, message: print(f"{message}: {done} of {total}")):

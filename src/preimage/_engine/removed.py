@@ -1,4 +1,4 @@
-"""What has left the library: public names, parameters and values of parameters, and what to use in their place.
+"""What has left the library or moved: public names, parameters and values of parameters, and what to use instead.
 
 An entry stays for one release. A module whose names have left has ``__getattr__ = removed_names(__name__)``, and a
 class whose parameters have left or changed names decorates ``__init__`` with `ignores_removed`. `check_parameters`
@@ -7,6 +7,7 @@ refuses values.
 
 from collections.abc import Callable
 from functools import wraps
+from importlib import import_module
 from typing import Any
 
 from preimage._engine.warnings import warn_user
@@ -15,6 +16,10 @@ SINCE = "0.3.0"
 
 # "module.name" of the package, "Owner.parameter", or "Owner.parameter=value"; and a sentence for users.
 REMOVED = {
+    "calibration.compare_decisions": "preimage.inflation_report measures gains, as `gain` and `gain_error`.",
+    "calibration.dependence_test": "preimage.inflation_report tests pairs of components, as `dependence`.",
+    "model_selection.align_maps": "neuro.split_half(reference=maps) aligns maps with those that it is given.",
+    "model_selection.paired_permutation_test": "scipy.stats.permutation_test has permutation_type='samples'.",
     "geometry.christoffel_symbols": "geometry.geodesic follows the paths that they describe.",
     "geometry.ricci_tensor": "geometry.scalar_curvature describes the curvature.",
     "geometry.plane_curvatures": "geometry.scalar_curvature describes the curvature.",
@@ -50,8 +55,33 @@ REMOVED = {
     "RandomlyPivotedCholesky.method": "Rows are drawn as method='accelerated' did; block_size=1 draws one at a time.",
 }
 
-# "Owner.parameter" and its new name, which the old one means for one release.
-RENAMED_PARAMETERS = {"EmpiricalKernelMap.points": "landmarks", "KernelPCA.eigensolver": "eigen_solver"}
+# "Owner.parameter" and its new name, which the old one means for one release; a number is a place of an argument.
+RENAMED_PARAMETERS = {
+    "EmpiricalKernelMap.points": "landmarks",
+    "KernelPCA.eigensolver": "eigen_solver",
+    "DenoisingSearch.0": "noise",
+    "DenoisingSearch.deviation": "sigma",
+    "DenoisingSearch.noise": "added_noise",
+}
+# Names that go on working where they were, with a warning; and where they are now.
+MOVED = {
+    "calibration.inflation": "inflation.inflation",
+    "calibration.leave_one_out": "inflation.leave_one_out",
+    "calibration.linear_leave_one_out": "inflation.linear_leave_one_out",
+    "calibration.renormalize": "inflation.renormalize",
+    "calibration.svm_leave_one_out": "inflation.svm_leave_one_out",
+    "calibration.transfer_function": "inflation.transfer_function",
+    "model_selection.fdr_threshold": "neuro.fdr_threshold",
+    "model_selection.pr_curve": "neuro.pr_curve",
+    "model_selection.reference_components": "neuro.reference_components",
+    "model_selection.reproducible_map": "neuro.reproducible_map",
+    "model_selection.sensitivity_map": "neuro.sensitivity_map",
+    "model_selection.split_half": "neuro.split_half",
+    "model_selection.split_half_denoising": "neuro.split_half_denoising",
+    "model_selection.split_half_null": "neuro.split_half_null",
+    "plotting.MapDisplay": "neuro.MapDisplay",
+    "plotting.SplitHalfDisplay": "neuro.SplitHalfDisplay",
+}
 
 
 def sentence(entry: str) -> str | None:
@@ -60,10 +90,14 @@ def sentence(entry: str) -> str | None:
 
 
 def removed_names(module: str) -> Callable[[str], Any]:
-    """`__getattr__` of a module: a warning with the sentence of a name that has left, then Python's own error."""
+    """`__getattr__` of a module: a name that has moved; of one that has left its sentence, then Python's own error."""
 
     def __getattr__(name: str) -> Any:
-        said = sentence(f"{module.removeprefix('preimage.')}.{name}")
+        entry = f"{module.removeprefix('preimage.')}.{name}"
+        if entry in MOVED:
+            warn_user(f"preimage.{entry} has moved to preimage.{MOVED[entry]}.", FutureWarning)
+            return getattr(import_module(f"preimage.{MOVED[entry].rpartition('.')[0]}"), name)
+        said = sentence(entry)
         if said is not None:
             warn_user(said, FutureWarning)
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
@@ -76,6 +110,8 @@ def ignores_removed(init: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(init)
     def __init__(self: Any, *arguments: Any, **keywords: Any) -> None:
+        if arguments and (first := RENAMED_PARAMETERS.get(f"{type(self).__name__}.0")):  # by name alone now
+            arguments, keywords = arguments[1:], {first: arguments[0], **keywords}
         keywords = renamed(type(self).__name__, keywords)
         for name in list(keywords):
             if (said := sentence(f"{type(self).__name__}.{name}")) is not None:

@@ -718,7 +718,7 @@ class KernelPCA(ComponentPictures):
         """This fitted model with the given components alone: in them it transforms, denoises and goes back.
 
         The leading components have the largest variance, which need not be what one looks for: drifts and heart beats
-        are large in brain scans. Choose by a reference instead (`preimage.model_selection.reference_components`), or
+        are large in brain scans. Choose by a reference instead (`preimage.neuro.reference_components`), or
         leave out a component that shows an artefact.
 
         Parameters

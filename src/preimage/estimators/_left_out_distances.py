@@ -18,11 +18,11 @@ from preimage._engine.arrays import (
     to_dense,
     to_numpy,
 )
+from preimage._engine.linalg import quantiles
 from preimage._engine.rows import sum_rows
 from preimage._engine.typing import Array, Rows
 from preimage._engine.warnings import ignored
 from preimage._models.components import SpanDistance, Wanted, robust_mean_distances
-from preimage.calibration._samples import quantiles
 from preimage.estimators._cross_fit import clone_with_kernel
 from preimage.estimators._estimator import LAZY_ROWS, map_queries, through_device
 from preimage.exceptions import RankWarning

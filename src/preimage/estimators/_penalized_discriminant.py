@@ -67,8 +67,8 @@ class PenalizedDiscriminant(ClassNamePrefixFeaturesOutMixin, AnyDeviceClassifier
 
     See Also
     --------
-    preimage.model_selection.split_half : How well predictions and maps of weights reproduce.
-    preimage.model_selection.sensitivity_map : Maps for discriminants that are not linear.
+    preimage.neuro.split_half : How well predictions and maps of weights reproduce.
+    preimage.neuro.sensitivity_map : Maps for discriminants that are not linear.
     KernelFisherDiscriminant : The discriminant in feature space.
     sklearn.discriminant_analysis.LinearDiscriminantAnalysis : Shrinkage in place of a ridge.
 

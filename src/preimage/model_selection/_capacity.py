@@ -12,9 +12,9 @@ from preimage._engine.finite import gives_finite_numbers
 from preimage._engine.typing import Rows, Targets
 from preimage._models.machines import Output
 from preimage.exceptions import UnsupportedKernelError
+from preimage.inflation._renormalized import without_correction
 from preimage.interop import machine_of
 from preimage.interop._pipeline import taken_apart, transformed
-from preimage.model_selection._maps import without_correction
 from preimage.widths import enclosing_ball, enclosing_box
 from preimage.widths._enclosing import Ball, Covering, EnclosingBox
 

@@ -13,6 +13,7 @@ from preimage._engine.arrays import array_namespace, concat_rows, is_host, is_la
 from preimage._engine.finite import finite_result
 from preimage._engine.memory import memory_budget
 from preimage._engine.progress import ReportsProgress, reports_progress, stage
+from preimage._engine.removed import ignores_removed
 from preimage._engine.rows import cut, for_blocks
 from preimage._engine.threads import at_most, run_several, within_n_jobs
 from preimage._engine.typing import Array, Rows, Seed, Targets
@@ -150,7 +151,7 @@ class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, E
     every number of components and every penalty. The smallest estimated error wins, and a model with these parameters
     is fitted on all rows. Where the error comes from:
 
-    - Clean data and known noise (`noise` given): noise is added to held-out rows and the error measured.
+    - Clean data and known noise (`added_noise` given): noise is added to held-out rows and the error measured.
     - Noisy data, "sure": Stein's unbiased estimate for Gaussian noise of deviation σ, :math:`\frac1d \|f(x) - x\|^2 -
       \sigma^2 + \frac{2\sigma^2}{d} \operatorname{div} f(x)`, with the divergence by a random probe and σ from the
       floor of the PCA spectrum.
@@ -174,13 +175,13 @@ class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, E
 
     Parameters
     ----------
-    noise : float, callable or None, default=None
-        None: the data are noisy. A number or a function ``noise(X, rng)``: the data are clean, and the noise to expect
-        is Gaussian of this deviation, or what the function returns.
+    added_noise : float, callable or None, default=None
+        None: the data are noisy. A number or a function ``added_noise(X, rng)``: the data are clean, and the noise to
+        expect is Gaussian of this deviation, or what the function returns.
     criterion : {"auto", "sure", "masked"}, default="auto"
         For noisy data. "auto" is "sure" when σ is given or can be seen: with at least 16 columns and more than twice as
         many rows, or at least 64 columns and more than one and a half times as many rows; else "masked".
-    deviation : float or None, default=None
+    sigma : float or None, default=None
         σ of the noise in noisy data, where it is known ("sure"); None estimates it. For clipped data, it is that of the
         noise before clipping.
     gammas : sequence of float or None, default=None
@@ -198,15 +199,15 @@ class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, E
         Largest number of such rows.
     loss : {"huber", "l1", "cauchy", "tukey"} or None, default=None
         Robust loss of `KernelPCA.denoise`, for noise that is gross errors: candidates are judged, and rows denoised,
-        with it. `noise` is then best a function that makes such errors in clean rows; without it, candidates are judged
-        by masked columns. Takes some times as long, because each candidate is measured on rows left out of it; where
-        `n_components` is None, every second power of two is a candidate.
+        with it. `added_noise` is then best a function that makes such errors in clean rows; without it, candidates are
+        judged by masked columns. Takes some times as long, because each candidate is measured on rows left out of it;
+        where `n_components` is None, every second power of two is a candidate.
     cross_fit : "auto", int or None, default="auto"
         Folds in which noisy rows of the training set are denoised. "auto" with "sure" is what has the smaller estimated
         error: five folds, for which the parameters were chosen, or none and `training_params_`. "auto" with "masked",
         which has no such estimate, or with groups is that of `KernelPCA.denoise`: folds where they are better beyond
-        doubt. None uses the best model for all rows. With clean data (`noise`) there are no folds: the model has no
-        noise in it.
+        doubt. None uses the best model for all rows. With clean data (`added_noise`) there are no folds: the model has
+        no noise in it.
     n_jobs : int or None, default=None
         Candidates are fitted and judged on so many threads; None or −1 is all cores. The result does not depend on it.
     verbose : bool, default=False
@@ -262,7 +263,7 @@ class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, E
     >>> angle = rng.uniform(0, np.pi, size=300)
     >>> curve = np.column_stack([np.cos(angle), np.sin(angle)])
     >>> noisy = curve + 0.1 * rng.normal(size=curve.shape)
-    >>> search = DenoisingSearch(noise=0.1).fit(curve)
+    >>> search = DenoisingSearch(added_noise=0.1).fit(curve)
     >>> bool(np.mean((search.denoise(noisy) - curve) ** 2) < 0.6 * np.mean((noisy - curve) ** 2))
     True
 
@@ -270,9 +271,9 @@ class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, E
     """
 
     _parameter_constraints = {
-        "noise": [Interval(Real, 0, None, closed="neither"), callable, None],
+        "added_noise": [Interval(Real, 0, None, closed="neither"), callable, None],
         "criterion": [StrOptions({"auto", "sure", "masked"})],
-        "deviation": [Interval(Real, 0, None, closed="neither"), None],
+        "sigma": [Interval(Real, 0, None, closed="neither"), None],
         "gammas": ["array-like", None],
         "n_components": ["array-like", None],
         "penalties": ["array-like", None],
@@ -286,12 +287,13 @@ class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, E
         "random_state": ["random_state", np.random.Generator],
     }
 
+    @ignores_removed
     def __init__(
         self,
-        noise: float | Callable[[Array, np.random.Generator], Array] | None = None,
         *,
+        added_noise: float | Callable[[Array, np.random.Generator], Array] | None = None,
         criterion: str = "auto",
-        deviation: float | None = None,
+        sigma: float | None = None,
         gammas: Sequence[float] | None = None,
         n_components: Sequence[int] | None = None,
         penalties: Sequence[float] | None = None,
@@ -304,9 +306,9 @@ class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, E
         verbose: bool = False,
         random_state: Seed = 0,
     ) -> None:
-        self.noise = noise
+        self.added_noise = added_noise
         self.criterion = criterion
-        self.deviation = deviation
+        self.sigma = sigma
         self.gammas = gammas
         self.n_components = n_components
         self.penalties = penalties
@@ -322,7 +324,7 @@ class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, E
     @reports_progress
     @within_n_jobs
     def fit(self, X: Rows, y: None = None, *, groups: Targets = None) -> "DenoisingSearch":
-        """Choose parameters on X, clean or noisy as `noise` says, and fit the best model on all of it.
+        """Choose parameters on X, clean or noisy as `added_noise` says, and fit the best model on all of it.
 
         Parameters
         ----------
@@ -510,27 +512,27 @@ class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, E
         """How errors are estimated; sets `criterion_`, `noise_` and `clipped_`."""
         self.noise_ = self.clipped_ = None
         judging = take_rows(X, judging_rows)
-        if self.noise is not None:
+        if self.added_noise is not None:
             self.criterion_ = "added noise"
-            return AddedNoise(judging, add_noise(judging, self.noise, rng))
+            return AddedNoise(judging, add_noise(judging, self.added_noise, rng))
         if self.loss is not None and self.criterion == "sure":
             raise ValueError(
                 "DenoisingSearch: Stein's estimate needs a denoiser without jumps, and one with a loss has them; "
-                "criterion='masked' judges it, or give `noise`, a function that makes gross errors in clean rows."
+                "criterion='masked' judges it, or give `added_noise`, a function that makes gross errors in clean rows."
             )
         rows_per_column = 1.5 if X.shape[1] >= MANY_COLUMNS else 2.0
         visible = X.shape[1] >= FEWEST_COLUMNS and X.shape[0] > rows_per_column * X.shape[1] and self.loss is None
-        known = self.loss is None and self.deviation is not None
+        known = self.loss is None and self.sigma is not None
         self.criterion_ = ("sure" if known or visible else "masked") if self.criterion == "auto" else self.criterion
         if self.criterion_ == "masked":
             return MaskedColumns(judging, rest, rng)
-        self.noise_ = estimate_noise(X) if self.deviation is None else float(self.deviation)
+        self.noise_ = estimate_noise(X) if self.sigma is None else float(self.sigma)
         values = to_numpy(X).astype(float)
         clipping = Clipping.of(values, self.noise_)
         self.clipped_ = clipping.fraction
         # A deviation that was given is that of the noise before it was clipped; the one that is estimated is what
         # clipping left.
-        is_corrected = self.deviation is not None and clipping.fraction > 0
+        is_corrected = self.sigma is not None and clipping.fraction > 0
         variances = clipping.variance(values, judging_rows, self.noise_) if is_corrected else None
         return SteinEstimate(judging, self.noise_, rng, variances)
 
@@ -553,7 +555,7 @@ class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, E
     def _keep_for_training_rows(self, X: Array, groups: Array | None) -> None:
         self.cross_fit_, self._training_rows = None, TrainingRows(to_numpy(X))
         self.training_params_, self.training_estimator_ = self.best_params_, self.best_estimator_
-        if self.noise is not None or self.cross_fit is None:
+        if self.added_noise is not None or self.cross_fit is None:
             return
         training_error = self.cv_results_["training_error"]
         # Without an estimate of the error on training rows (masked columns, groups, or many components alone) folds

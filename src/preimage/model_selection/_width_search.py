@@ -12,7 +12,7 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._engine.arrays import as_points, take_rows
+from preimage._engine.arrays import take_rows
 from preimage._engine.finite import LOG_OF_NOTHING
 from preimage._engine.progress import ReportsProgress, reports_progress
 from preimage._engine.removed import ignores_removed
@@ -31,48 +31,10 @@ from preimage.estimators._bounded_fit import bounded_iterations
 from preimage.estimators._estimator import Estimator
 from preimage.kernels import Gaussian, Kernel, as_kernel
 from preimage.kernels._bandwidth import CLASS_RULES
-from preimage.widths import class_gram
 from preimage.widths._class_gram import has_width, stratified_rows
 from preimage.widths._class_width import check_class_labels, class_balls, settled_gamma, width_curves
 
 CRITERIA = set(CLASS_RULES)
-
-
-def class_mean_radius(
-    X: Rows, y: Targets, gamma: float | Array, *, kernel: Kernel | None = None, unbiased: bool = False
-) -> float | Array:
-    r"""Radius of the smallest ball around the class means in feature space.
-
-    .. math:: R = \min_c \max_j \|c - m_j\|, \qquad m_j = \frac{1}{N_j} \sum_{i \in j} \varphi(x_i).
-
-    Parameters
-    ----------
-    X : array or sparse matrix of shape (n, d)
-    y : array of shape (n,)
-        Class labels.
-    gamma : float or array of shape (L,)
-        One width of the kernel, or several, for which one pass over the pairs of points is enough.
-    kernel : Kernel or None, default=None
-        A kernel of a distance, whose own `gamma` does not matter; None is Gaussian.
-    unbiased : bool, default=False
-        Leave out pairs of a point with itself: the radius for classes of infinitely many points, estimated.
-
-    Returns
-    -------
-    float, or array of shape (L,)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from preimage.model_selection import class_mean_radius
-    >>> round(class_mean_radius(np.array([[0.0], [1.0]]), [0, 1], 50.0), 4)
-    0.7071
-    """
-    X = as_points(X)
-    y = check_class_labels("class_mean_radius", y, X.shape[0])
-    gram = class_gram(X, y, np.atleast_1d(gamma), kernel)
-    radii = np.array([ball.radius for ball in class_balls(gram.unbiased if unbiased else gram.values)])
-    return radii if np.ndim(gamma) else float(radii[0])
 
 
 def _best_has(name: str) -> Callable[[Any], bool]:

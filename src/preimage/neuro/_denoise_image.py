@@ -232,7 +232,7 @@ def denoise_image(
     See Also
     --------
     preimage.model_selection.DenoisingSearch : The default estimator.
-    preimage.model_selection.split_half_denoising : For which scans the result can be trusted.
+    preimage.neuro.split_half_denoising : For which scans the result can be trusted.
 
     Examples
     --------

@@ -49,7 +49,7 @@ def make_scans(
 
     See Also
     --------
-    preimage.model_selection.split_half : What such scans are for.
+    preimage.neuro.split_half : What such scans are for.
 
     Examples
     --------

@@ -28,17 +28,26 @@ ROOMS = (
     "machines",
     "clustering",
     "discriminants",
-    "calibration",
     "invariances",
     "interop",
     "estimators",
-    "renormalization",
+    "inflation",
     "model_selection",
 )
 # Of these, the ones in the private folder of models.
 MODELS = ("components", "completion", "regression", "machines", "clustering", "discriminants")
 # Names in files of earlier versions, of classes that have another room or name since.
 RENAMED: dict[str, str] = {
+    "calibration.IncreasingMap": "inflation.IncreasingMap",
+    "calibration.Probabilities": "inflation.Probabilities",
+    "calibration.Threshold": "inflation.Threshold",
+    "calibration.TrainingSpan": "inflation.TrainingSpan",
+    "renormalization.Calibration": "inflation.Calibration",
+    "renormalization.Columns": "inflation.Columns",
+    "renormalization.Histogram": "inflation.Histogram",
+    "renormalization.OneVsRestSVC": "inflation.OneVsRestSVC",
+    "renormalization.Orthogonal": "inflation.Orthogonal",
+    "renormalization.Renormalized": "inflation.Renormalized",
     "kernels.ProfilePower": "kernels.Power",
     "kernels.ProfileProduct": "kernels.Product",
     "kernels.ProfileSum": "kernels.Sum",

@@ -54,7 +54,7 @@ MOST_PARTS, MOST_REPEATS = 10_000, 20
 MOST_TEXT = 64 * 2**20
 # Classes of these packages keep what they learned as attributes, in addition to their parameters. All others with
 # parameters (kernels, solvers, selectors, ...) are values, which consist of their parameters.
-_OURS = ("estimators.", "renormalization.", "model_selection.")
+_OURS = ("estimators.", "inflation.", "model_selection.", "renormalization.")  # the last: in files of 0.2.0
 _LEARNING = (*_OURS, "sklearn.")
 _NUMBERS = {
     "bool": np.bool_,

@@ -1,5 +1,6 @@
 """Lines of constant value of kernel principal components in the plane."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from preimage._engine.typing import Array, Rows
 from preimage.plotting._matplotlib import Display, panels
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ComponentContourDisplay(Display):
     r"""Contour lines of the components of a model of two inputs, with the training points on top.
 
@@ -61,24 +63,13 @@ class ComponentContourDisplay(Display):
     4
     """
 
-    def __init__(
-        self,
-        *,
-        xx0: Array,
-        xx1: Array,
-        components: Array,
-        X: Rows,
-        scores: Any,
-        explained_variance_ratio: Array | None = None,
-        feature_names: Any = None,
-    ) -> None:
-        self.xx0 = xx0
-        self.xx1 = xx1
-        self.components = components
-        self.X = X
-        self.scores = scores
-        self.explained_variance_ratio = explained_variance_ratio
-        self.feature_names = feature_names
+    xx0: Array
+    xx1: Array
+    components: Array
+    X: Rows
+    scores: Any
+    explained_variance_ratio: Array | None = None
+    feature_names: Any = None
 
     @classmethod
     def from_estimator(

@@ -1,5 +1,6 @@
 """What compression costs, drawn."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -8,12 +9,13 @@ from preimage._engine.typing import Rows, Seed, Targets
 from preimage.estimators import compress
 from preimage.estimators.compressed._models import score_name
 from preimage.interop._pipeline import final_step
-from preimage.plotting._matplotlib import Display, legend_place, panels
+from preimage.plotting._matplotlib import Display, legend_place, panels, tidy
 
 # Of Okabe and Ito; with markers, so that lines can be told apart without colours.
 STYLES = [("#0072B2", "o"), ("#D55E00", "s"), ("#009E73", "^"), ("#CC79A7", "D"), ("#E69F00", "v")]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class CompressionDisplay(Display):
     r"""Error and score of compressed models against their number of vectors, in two panels.
 
@@ -59,22 +61,12 @@ class CompressionDisplay(Display):
     (['distill', 'select'], [2, 4, 8])
     """
 
-    def __init__(
-        self,
-        *,
-        sizes: Any,
-        errors: Any,
-        scores: Any,
-        original_score: float | None,
-        n_original_points: int,
-        score_name: str = "score",
-    ) -> None:
-        self.sizes = sizes
-        self.errors = errors
-        self.scores = scores
-        self.original_score = original_score
-        self.n_original_points = n_original_points
-        self.score_name = score_name
+    sizes: Any
+    errors: Any
+    scores: Any
+    original_score: float | None
+    n_original_points: int
+    score_name: str = "score"
 
     @classmethod
     def from_estimator(
@@ -189,9 +181,7 @@ def _finish(ax: Any, sizes: Any) -> None:
     ax.set_xticks(sizes, [str(size) for size in sizes])
     ax.minorticks_off()
     ax.set_xlabel("Vectors")
-    ax.grid(True, color="0.9", linewidth=0.6)
-    ax.set_axisbelow(True)
-    ax.spines[["top", "right"]].set_visible(False)
+    tidy(ax)
 
 
 def _default_sizes(estimator: Any, X: Rows) -> Any:

@@ -1,5 +1,6 @@
 """Noisy pictures, and what methods make of them."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ from preimage._engine.typing import Array, Rows
 from preimage.plotting._matplotlib import Display, as_images, draw_strip, panels, strip_width
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class DenoisingDisplay(Display):
     r"""Pictures in columns, one row for the clean ones, the noisy ones, and the output of each method.
 
@@ -51,10 +53,9 @@ class DenoisingDisplay(Display):
     ['clean', 'noisy', 'kernel PCA']
     """
 
-    def __init__(self, *, rows: Any, errors: Any = None, limits: Any = None) -> None:
-        self.rows = rows
-        self.errors = errors
-        self.limits = limits
+    rows: Any
+    errors: Any = None
+    limits: Any = None
 
     @classmethod
     def from_images(

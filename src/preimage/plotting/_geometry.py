@@ -1,5 +1,6 @@
 """Curvature and magnification of the surface that a kernel makes of the plane."""
 
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
@@ -18,6 +19,7 @@ ROUNDING = 1e-10
 QUANTITIES = {"scalar_curvature": "scalar curvature R", "log_volume_element": "log magnification"}
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class KernelGeometryDisplay(Display):
     r"""The geometry of φ(x) over the plane: how much the surface is curved, or how much it magnifies areas.
 
@@ -62,22 +64,12 @@ class KernelGeometryDisplay(Display):
     -1.0
     """
 
-    def __init__(
-        self,
-        *,
-        xx0: Array,
-        xx1: Array,
-        values: Array,
-        quantity: str = "scalar_curvature",
-        X: Rows = None,
-        geodesics: Any = (),
-    ) -> None:
-        self.xx0 = xx0
-        self.xx1 = xx1
-        self.values = values
-        self.quantity = quantity
-        self.X = X
-        self.geodesics = geodesics
+    xx0: Array
+    xx1: Array
+    values: Array
+    quantity: str = "scalar_curvature"
+    X: Rows = None
+    geodesics: Any = ()
 
     @classmethod
     def from_kernel(

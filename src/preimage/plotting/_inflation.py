@@ -1,13 +1,14 @@
 """Training scores, those of samples left out, and what correction makes of them, drawn."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from preimage._engine.typing import Array, Rows, Targets
+from preimage.inflation._report import InflationReport, inflation_report
 from preimage.plotting._matplotlib import Display, panels
-from preimage.renormalization._report import InflationReport, inflation_report
 
 # Of Okabe and Ito; with markers, so that classes can be told apart without colours.
 STYLES = [("#0072B2", "o"), ("#D55E00", "^"), ("#009E73", "s"), ("#CC79A7", "D"), ("#E69F00", "v"), ("#56B4E9", "P")]
@@ -16,6 +17,7 @@ ROW_HEIGHT = 0.55
 SEED = 271_828
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class InflationDisplay(Display):
     """Samples as points along each component, in rows: training, left out, corrected, and new ones.
 
@@ -57,13 +59,10 @@ class InflationDisplay(Display):
     (['training', 'left out', 'corrected'], 3)
     """
 
-    def __init__(
-        self, *, rows: dict[str, Array], labels: dict[str, Array] | None = None, names: list[str], ratios: Array
-    ) -> None:
-        self.rows = rows
-        self.labels = labels
-        self.names = names
-        self.ratios = ratios
+    rows: dict[str, Array]
+    labels: dict[str, Array] | None = None
+    names: list[str]
+    ratios: Array
 
     @classmethod
     def from_report(

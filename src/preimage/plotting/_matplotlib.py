@@ -1,6 +1,5 @@
 """What figures share: the door to matplotlib, which is optional, panels, and rows as pictures side by side."""
 
-from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -11,17 +10,18 @@ from preimage._engine.validation import own_parameters
 
 
 class Display:
-    """Base of figures: what they keep to be drawn again are copies of the arrays they are made from."""
+    """Base of figures, which are dataclasses: they keep copies of what they are made from, to be drawn again."""
 
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        keep: Any = cls.__init__
+    def __post_init__(self) -> None:
+        for name, part in list(vars(self).items()):
+            setattr(self, name, own_parameters(part))
 
-        @wraps(keep)
-        def keep_copies(self: Any, **parts: Any) -> None:
-            keep(self, **{name: own_parameters(part) for name, part in parts.items()})
 
-        setattr(cls, "__init__", keep_copies)  # noqa: B010  mypy takes an assignment for an override
+def tidy(ax: Any) -> None:
+    """Axes with a faint grid behind the curves, open to the top and to the right."""
+    ax.grid(True, color="0.9", linewidth=0.6)
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)
 
 
 def pyplot(who: str) -> Any:

@@ -1,5 +1,6 @@
 """A walk through feature space as a strip of pictures."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from preimage.plotting._matplotlib import Display, as_images, draw_strip, middle
 from preimage.solvers._walks import walk_fractions
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class NavigationDisplay(Display):
     r"""Pre-images along the straight line between two points of the principal subspace, from left to right.
 
@@ -50,10 +52,9 @@ class NavigationDisplay(Display):
     (7, 8, 8)
     """
 
-    def __init__(self, *, images: Any, names: Any = None, fractions: Any = None) -> None:
-        self.images = images
-        self.names = names
-        self.fractions = fractions
+    images: Any
+    names: Any = None
+    fractions: Any = None
 
     @classmethod
     def from_estimator(

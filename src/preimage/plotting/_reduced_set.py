@@ -1,5 +1,6 @@
 """The vectors of a compressed model, as pictures."""
 
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -12,6 +13,7 @@ from preimage.interop import machine_of
 from preimage.plotting._matplotlib import Display, as_images, panels
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ReducedSetDisplay(Display):
     """The vectors of a kernel machine as pictures in a grid, those with the largest coefficients first.
 
@@ -54,11 +56,10 @@ class ReducedSetDisplay(Display):
     (6, 8, 8)
     """
 
-    def __init__(self, *, images: Any, titles: Any, weights: Any, limits: Any) -> None:
-        self.images = images
-        self.titles = titles
-        self.weights = weights
-        self.limits = limits
+    images: Any
+    titles: Any
+    weights: Any
+    limits: Any
 
     @classmethod
     def from_estimator(

@@ -1,5 +1,6 @@
 """The eigenvalues of kernel PCA, drawn."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -7,9 +8,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from preimage._engine.arrays import to_numpy
 from preimage._engine.typing import Array
-from preimage.plotting._matplotlib import Display, panels
+from preimage.plotting._matplotlib import Display, panels, tidy
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class SpectrumDisplay(Display):
     r"""Eigenvalue spectrum and cumulative explained variance of kernel PCA, in two panels.
 
@@ -50,10 +52,9 @@ class SpectrumDisplay(Display):
     2
     """
 
-    def __init__(self, *, eigenvalues: Array, explained_variance_ratio: Array, label: str | None = None) -> None:
-        self.eigenvalues = eigenvalues
-        self.explained_variance_ratio = explained_variance_ratio
-        self.label = label
+    eigenvalues: Array
+    explained_variance_ratio: Array
+    label: str | None = None
 
     @classmethod
     def from_estimator(
@@ -162,6 +163,4 @@ class SpectrumDisplay(Display):
 
 def _finish(ax: Any) -> None:
     ax.xaxis.get_major_locator().set_params(integer=True)
-    ax.grid(True, color="0.9", linewidth=0.6)
-    ax.set_axisbelow(True)
-    ax.spines[["top", "right"]].set_visible(False)
+    tidy(ax)

@@ -1,11 +1,12 @@
 """How far apart class means lie, by the width of the kernel."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from preimage.plotting._matplotlib import Display, legend_place, panels
+from preimage.plotting._matplotlib import Display, legend_place, panels, tidy
 
 _LABELS = {
     "enclosing_ball": "enclosing ball",
@@ -21,6 +22,7 @@ _DASHES = {name: (0, dashes) for name, dashes in zip(_LABELS, [(), (4, 2), (1, 2
 _COLORS = {name: f"C{number}" for number, name in enumerate(_LABELS)}
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class WidthCurveDisplay(Display):
     """Curves of `WidthSearch` over γ, each as a fraction of its largest value, and the width that was chosen.
 
@@ -61,12 +63,11 @@ class WidthCurveDisplay(Display):
     ['enclosing_ball', 'mean_distance']
     """
 
-    def __init__(self, *, gammas: Any, criteria: Any, criterion: str, best_gamma: float, scores: Any = None) -> None:
-        self.gammas = gammas
-        self.criteria = criteria
-        self.criterion = criterion
-        self.best_gamma = best_gamma
-        self.scores = scores
+    gammas: Any
+    criteria: Any
+    criterion: str
+    best_gamma: float
+    scores: Any = None
 
     @classmethod
     def from_search(
@@ -131,9 +132,7 @@ class WidthCurveDisplay(Display):
         for each in axes:
             each.axvline(self.best_gamma, color=_COLORS.get(self.criterion, "k"), linewidth=0.9, linestyle=":")
             each.set_xscale("log", base=2)
-            each.grid(True, color="0.9", linewidth=0.6)
-            each.set_axisbelow(True)
-            each.spines[["top", "right"]].set_visible(False)
+            tidy(each)
         axes[-1].set_xlabel("γ")
         return self
 

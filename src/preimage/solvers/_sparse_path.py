@@ -81,7 +81,7 @@ class SparsePath(DescentSolver):
     See Also
     --------
     Gradient : A squared distance as penalty, which moves all coordinates.
-    preimage.model_selection.split_half_denoising : How well sparse pre-images of scans reproduce.
+    preimage.neuro.split_half_denoising : How well sparse pre-images of scans reproduce.
     preimage.KernelPCA.denoise : Uses it with ``preimage=SparsePath(...)``.
 
     References

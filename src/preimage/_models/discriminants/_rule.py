@@ -8,9 +8,9 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import softmax
 
+from preimage._engine.finite import against_rest, most_probable
 from preimage._engine.typing import Array
 from preimage._engine.warnings import ignored, warn_user
-from preimage.calibration._threshold import against_rest, most_probable
 from preimage.exceptions import RankWarning
 from preimage.feature_space import ClassMoments
 

@@ -12,9 +12,9 @@ import numpy as np
 from scipy.special import expit, softmax
 
 from preimage._engine.arrays import array_namespace, to_numpy
+from preimage._engine.finite import against_rest, most_probable
 from preimage._engine.typing import Array, Targets
 from preimage._models.machines._coupling import class_probabilities
-from preimage.calibration._threshold import against_rest, most_probable
 
 # Support vectors of a one-class machine that are on its margin have the value zero, up to libsvm's tolerance of 1e-3.
 # Their signs are chance and must not decide the threshold: twice that tolerance leaves them out. Ten times more would

@@ -147,7 +147,7 @@ def choose(X: Array, request: Request) -> Choice:
         return Choice(resolve_gamma(request.gamma, X), request.components, request.penalty)
     X = X[np.linspace(0, len(X) - 1, min(len(X), CHOICE_ROWS)).astype(int)]
     search = DenoisingSearch(
-        request.noise,
+        added_noise=request.noise,
         criterion=request.criterion,
         gammas=None if request.gamma == AUTO else [resolve_gamma(request.gamma, X)],
         n_components=[request.components] if isinstance(request.components, int) else None,

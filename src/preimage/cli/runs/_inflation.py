@@ -20,9 +20,9 @@ from preimage.cli.tables._files import read
 from preimage.cli.tables._formats import TABLES, format_of
 from preimage.cli.tables._table_options import DEFAULTS, TableOptions
 from preimage.estimators import KernelPCA
+from preimage.inflation import inflation_report
+from preimage.inflation._report import InflationReport
 from preimage.kernels import resolve_gamma
-from preimage.renormalization import inflation_report
-from preimage.renormalization._report import InflationReport
 
 # Formats of a written report.
 REPORT_FORMATS = (".json", ".csv")

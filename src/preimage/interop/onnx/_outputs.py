@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import DTypeLike
 
+from preimage._engine.finite import EQUAL_UNITS
 from preimage._models.machines import (
     Binary,
     Calibrated,
@@ -21,7 +22,6 @@ from preimage._models.machines import (
 )
 from preimage._models.machines._coupling import MARGIN, MOST_SWEEPS, STOPPING_GAP
 from preimage._models.machines._outputs import NOT_CONSTANT
-from preimage.calibration._threshold import EQUAL_UNITS
 from preimage.interop.onnx._graph import OnnxGraph, element_type, onnx
 from preimage.interop.tracing import Tensor
 
@@ -101,7 +101,7 @@ def _logistic_probabilities(graph: OnnxGraph, output: Any, F: Tensor) -> Describ
 
 
 def _most_probable(graph: OnnxGraph, P: Tensor, winners: Tensor, n: int, dtype: np.dtype) -> Tensor:
-    """`most_probable` of `preimage.calibration`: ties of probabilities are broken in favour of the winners."""
+    """`most_probable`: ties of probabilities are broken in favour of the winners."""
     eps = float(max(np.finfo(graph.dtype).eps, np.finfo(dtype).eps))
     if dtype != graph.dtype:  # numbers that differ here may be equal in the output
         P = graph.cast(graph.cast(P, dtype), graph.dtype)
