@@ -34,7 +34,7 @@ class Undone:
 UNDONE = (
     Undone(
         "rows are whitened before they are summed",
-        "feature_space/_whitening.py",
+        "feature_space/_subspace.py",
         "    if has_long_pivots(gram):\n        return None\n",
         "    return None\n",
         ("tests/_models/components/test_landmark_principal.py",),

@@ -75,7 +75,7 @@ from preimage.estimators._robust_denoise import (
 )
 from preimage.exceptions import RankWarning, UnsupportedKernelError
 from preimage.feature_space import Gram
-from preimage.feature_space._worker_product import worker_product
+from preimage.feature_space._gram import worker_product
 from preimage.kernels import Kernel
 from preimage.kernels._bandwidth import RECONSTRUCTION
 from preimage.landmarks import Landmarks

@@ -130,7 +130,7 @@ class PenalizedDiscriminant(ClassNamePrefixFeaturesOutMixin, AnyDeviceClassifier
             X, y, weights = X[kept], y[kept], weights[kept]
         classes, codes = np.unique(y, return_inverse=True)
         require_classes(self, classes)
-        return self._store(PenalizedFisher(X, weights), classes, codes, self.alpha)
+        return self._store(PenalizedFisher(X, weights), classes, codes)
 
     def decompose(self, X: Rows) -> PenalizedFisher:
         """The decomposition of X that `fit_path` needs; it does not depend on labels, so that many can share it."""
@@ -168,7 +168,14 @@ class PenalizedDiscriminant(ClassNamePrefixFeaturesOutMixin, AnyDeviceClassifier
         y = check_labels(self, y, decomposition.scores.shape[0])
         classes, codes = np.unique(y, return_inverse=True)
         require_classes(self, classes)
-        return [self._with_ridge(alpha, decomposition, classes, codes) for alpha in alphas]
+        models = [clone(self).set_params(alpha=alpha) for alpha in alphas]
+        for model in models:
+            check_parameters(model)
+            model.n_features_in_ = decomposition.mean.size
+            if hasattr(self, "feature_names_in_"):
+                model.feature_names_in_ = self.feature_names_in_
+            model._store(decomposition, classes, codes)
+        return models
 
     def transform(self, X: Rows) -> Array:
         """Values of the variates, shape (q, `n_components_`); zero at the mean of the training data."""
@@ -195,23 +202,11 @@ class PenalizedDiscriminant(ClassNamePrefixFeaturesOutMixin, AnyDeviceClassifier
         """Logarithms of the probabilities; that of zero is −708, the logarithm of the smallest number."""
         return finite_log(self.predict_proba(X))
 
-    def _with_ridge(
-        self, alpha: float, decomposition: PenalizedFisher, classes: Array, codes: Array
-    ) -> "PenalizedDiscriminant":
-        model = clone(self).set_params(alpha=alpha)
-        check_parameters(model)
-        model.n_features_in_ = decomposition.mean.size
-        if hasattr(self, "feature_names_in_"):
-            model.feature_names_in_ = self.feature_names_in_
-        return model._store(decomposition, classes, codes, alpha)
-
-    def _store(
-        self, decomposition: PenalizedFisher, classes: Array, codes: Array, alpha: float
-    ) -> "PenalizedDiscriminant":
+    def _store(self, decomposition: PenalizedFisher, classes: Array, codes: Array) -> "PenalizedDiscriminant":
         self.classes_ = classes
         self.mean_ = decomposition.mean
         self.ratios_, self.scalings_, self.means_ = decomposition.directions(
-            codes, classes.size, alpha, self.n_components
+            codes, classes.size, self.alpha, self.n_components
         )
         self.n_components_ = self.scalings_.shape[1]
         weights = decomposition.weights

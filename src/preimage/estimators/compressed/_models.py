@@ -131,7 +131,6 @@ class Compressed(ReportsProgress, Estimator):
         """
         check_parameters(self)
         X, y = (all_rows(type(self).__name__, each, None) for each in (X, y))
-        _require_two_weighted_classes(self, y, fit_params.get("sample_weight"))
         template = self._template()
         last = final_step(template)
         if not type(last).__module__.startswith("preimage."):  # which would take tensors for arrays, or fail
@@ -724,18 +723,6 @@ def _with_known_gram(machine: KernelMachine, X: Rows | None) -> KernelMachine:
     return machine.with_expansion(known)
 
 
-def _require_two_weighted_classes(model: "Compressed", y: Targets | None, sample_weight: Array | None) -> None:
-    """libsvm's message for this does not name what was wrong."""
-    if model.kind != "classifier" or y is None or sample_weight is None:
-        return
-    present = np.unique(np.asarray(y)[np.asarray(sample_weight) > 0])
-    if present.size < 2:
-        raise ValueError(
-            f"{type(model).__name__} needs examples of two classes with a positive sample_weight; got "
-            f"{present.size} class ({present.tolist()})."
-        )
-
-
 @contextmanager
 def _libsvm_in_words(model: "Compressed", original: Any) -> Iterator[None]:
     """Messages of libsvm are bytes, such as b'gamma < 0': say whose they are, and what helps."""
@@ -745,9 +732,13 @@ def _libsvm_in_words(model: "Compressed", original: Any) -> Iterator[None]:
         said = error.args[0] if error.args else None
         if not isinstance(said, bytes):
             raise
+        said = said.decode()
+        advice = (
+            " Inputs that differ by rounding errors only may get a negative variance; scale them, or give gamma as a"
+        )
         raise ValueError(
-            f"{type(model).__name__} could not fit {type(original).__name__}: libsvm says {said.decode()!r}. Inputs "
-            "that differ by rounding errors only may get a negative variance; scale them, or give gamma as a number."
+            f"{type(model).__name__} could not fit {type(original).__name__}: libsvm says {said!r}."
+            + (f"{advice} number." if "gamma" in said else "")
         ) from error
 
 
