@@ -73,3 +73,10 @@ def test_another_scikit_learn_is_named_by_its_own_warning():
     document["scikit-learn"] = "0.99"
     with pytest.warns(InconsistentVersionWarning, match=r"0\.99"):
         from_bytes(with_document(to_bytes(StandardScaler().fit(X)), document))
+
+
+def test_parameters_of_earlier_versions_have_their_new_names():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = from_bytes(forged(library="0.2.0", eigensolver="dense", eigen_solver=None))
+    assert model.eigen_solver == "dense" and not hasattr(model, "eigensolver")
