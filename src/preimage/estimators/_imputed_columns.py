@@ -12,7 +12,7 @@ from preimage._engine.arrays import array_namespace, from_numpy, is_lazy, to_num
 from preimage._engine.rows import sum_rows
 from preimage._engine.typing import Array, Rows
 from preimage._models.completion import Indicators
-from preimage.estimators._kernel_input import LAZY_ROWS
+from preimage.estimators._estimator import LAZY_ROWS
 from preimage.estimators._missing_entries import is_nan, known_entries
 
 # Most categories of a column, as many as scikit-learn's gradient boosting takes: names and numbers of rows have more,

@@ -6,7 +6,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
@@ -53,15 +53,20 @@ from preimage._models.completion import (
 from preimage._models.components import Wanted
 from preimage.descent import Box
 from preimage.eigensolvers import EigenOptions
-from preimage.estimators._finite_results import FiniteResults
+from preimage.estimators._estimator import Estimator
 from preimage.estimators._imputed_columns import Columns
-from preimage.estimators._kernel_input import KERNEL_CONSTRAINTS, is_precomputed, named_kernel, with_array_tag
-from preimage.estimators._landmark_fit import as_selector, is_auto
+from preimage.estimators._kernel_input import (
+    KERNEL_CONSTRAINTS,
+    as_selector,
+    is_auto,
+    is_precomputed,
+    named_kernel,
+    with_array_tag,
+)
 from preimage.estimators._missing_entries import check_incomplete, is_nan, known_entries, map_incomplete
 from preimage.exceptions import ConvergenceWarning, UnsupportedKernelError
 from preimage.kernels import Gaussian, Kernel
 from preimage.landmarks import LandmarkSelector
-from preimage.persistence import Saved
 
 CONDITIONAL, ENERGY = "conditional", "energy"
 # Parameters that the energy alone has, with their defaults: another value asks for the energy.
@@ -86,7 +91,7 @@ MOST_EXACT_ROWS, MOST_INCOMPLETE_ROWS, MOST_LANDMARKS = 2000, 700, 1000
 GAMMA_TIMES_MEDIAN = 0.35
 
 
-class KernelImputer(ReportsProgress, TransformerMixin, FiniteResults, Saved, BaseEstimator):
+class KernelImputer(ReportsProgress, TransformerMixin, Estimator):
     r"""Fill missing entries by their means given the known ones, or so that rows lie near a principal subspace.
 
     By default missing entries are replaced by *conditional means*: a weighted mean of local averages, of kernel ridge

@@ -8,7 +8,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from sklearn.impute import SimpleImputer
-from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from preimage._engine.memory import free_memory
@@ -22,8 +21,9 @@ from preimage.cli.runs._preparation import AS_THEY_ARE, ColumnMoments, Preparati
 from preimage.cli.tables._sources import Source
 from preimage.estimators import KernelImputer, KernelPCA
 from preimage.estimators._cross_fit import FoldMoments
-from preimage.estimators._landmark_fit import DEFAULT_LANDMARKS, landmark_inputs, too_large_for_exact
+from preimage.estimators._kernel_input import DEFAULT_LANDMARKS, landmark_inputs, too_large_for_exact
 from preimage.feature_space import KernelMoments, Subspace
+from preimage.interop._pipeline import taken_apart
 from preimage.landmarks import LandmarkSelector, as_landmarks
 from preimage.persistence import load
 
@@ -204,8 +204,8 @@ def load_model(path: Path) -> Any:
 def read_model(path: Path) -> tuple[KernelPCA, Preparation]:
     """A fitted `KernelPCA` from a file of its `save`, and what is done to rows before: it may be part of a pipeline."""
     model, preparation = load_model(path), Preparation()
-    steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
-    *before, last = steps
+    steps, last = taken_apart(model, opened=lambda each: each)
+    before = [step for _, step in steps]
     if tuple(map(type, before)) in PREPARED and all(hasattr(step, "n_features_in_") for step in before):
         imputers = [step for step in before if isinstance(step, IMPUTERS)]
         scalers = [step for step in before if isinstance(step, StandardScaler)]

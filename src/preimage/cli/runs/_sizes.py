@@ -11,7 +11,7 @@ from preimage.cli.runs._file_model import MEMORY_PARTS
 from preimage.cli.tables._formats import format_of
 from preimage.cli.tables._sources import CHUNKED_INPUTS, exceeds, open_source
 from preimage.cli.tables._table_options import TableOptions
-from preimage.estimators._landmark_fit import too_large_for_exact
+from preimage.estimators._kernel_input import too_large_for_exact
 
 
 def is_large(path: Path) -> bool:
