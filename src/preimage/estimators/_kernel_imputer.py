@@ -1,5 +1,6 @@
 """Missing entries of tables and images, by conditional means and by kernel PCA."""
 
+import zlib
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any
@@ -7,12 +8,15 @@ from typing import Any
 import numpy as np
 from sklearn.base import TransformerMixin
 from sklearn.utils import Tags
+from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._engine.arrays import (
     array_namespace,
     from_numpy,
+    in_double,
     in_memory,
+    in_precision,
     is_lazy,
     take_rows,
     to_device_of,
@@ -34,11 +38,13 @@ from preimage._engine.validation import (
 from preimage._engine.warnings import warn_user
 from preimage._models.completion import (
     ColumnScale,
-    IncompleteFit,
-    NoisySubspace,
-    SubspaceEnergy,
+    ConditionalFit,
+    ConditionalMeans,
+    Indicators,
     SubspaceFit,
+    Trend,
     fill_near,
+    fit_conditional,
     fit_incomplete,
     median_distance,
     neighbor_start,
@@ -46,10 +52,9 @@ from preimage._models.completion import (
 )
 from preimage._models.components import Wanted
 from preimage.descent import Box
-from preimage.eigensolvers._names import EigenOptions
-from preimage.estimators._categorical_columns import CategoricalColumns
-from preimage.estimators._conditional_imputation import CONDITIONAL, ENERGY, ConditionalImputation
+from preimage.eigensolvers import EigenOptions
 from preimage.estimators._estimator import Estimator
+from preimage.estimators._imputed_columns import Columns
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
     as_selector,
@@ -58,12 +63,22 @@ from preimage.estimators._kernel_input import (
     named_kernel,
     with_array_tag,
 )
-from preimage.estimators._missing_entries import ImputedColumns, check_incomplete, is_nan, known_entries, map_incomplete
-from preimage.estimators._posterior_draws import PosteriorDraws
+from preimage.estimators._missing_entries import check_incomplete, is_nan, known_entries, map_incomplete
 from preimage.exceptions import ConvergenceWarning, UnsupportedKernelError
 from preimage.kernels import Gaussian, Kernel
 from preimage.landmarks import LandmarkSelector
 
+CONDITIONAL, ENERGY = "conditional", "energy"
+# Parameters that the energy alone has, with their defaults: another value asks for the energy.
+OF_ENERGY = {"n_components": 0.99, "kernel": "rbf", "gamma": None, "noise": "auto", "landmarks": "auto"}
+# What a fit by one method stores, and a fit by the other must not leave behind; and what draws need.
+STORED = {
+    CONDITIONAL: ("points_", "trend_mean_", "trend_covariance_", "relevance_", "mixture_"),
+    ENERGY: ("kernel_", "subspace_", "explained_variance_", "noise_variance_", "n_components_", "objective_path_"),
+}
+DRAWS = ("temperature_", "draw_seed_")
+# Columns by which training rows are put in order, evenly spaced: rows that agree in so many are usually equal.
+ORDER_COLUMNS = 32
 # Rows that a model is fitted to; of more, so many are drawn. Each round fills all of them: this many take a minute, and
 # the model has at most 1,000 landmarks in any case.
 MOST_ROWS = 10_000
@@ -76,15 +91,7 @@ MOST_EXACT_ROWS, MOST_INCOMPLETE_ROWS, MOST_LANDMARKS = 2000, 700, 1000
 GAMMA_TIMES_MEDIAN = 0.35
 
 
-class KernelImputer(
-    ConditionalImputation,
-    PosteriorDraws,
-    CategoricalColumns,
-    ImputedColumns,
-    ReportsProgress,
-    TransformerMixin,
-    Estimator,
-):
+class KernelImputer(ReportsProgress, TransformerMixin, Estimator):
     r"""Fill missing entries by their means given the known ones, or so that rows lie near a principal subspace.
 
     By default missing entries are replaced by *conditional means*: a weighted mean of local averages, of kernel ridge
@@ -267,6 +274,12 @@ class KernelImputer(
 
     #: Bounds may be infinite.
     _unbounded_attributes = ("lower_", "upper_")
+    #: Models of files that were written before there was a choice minimise the energy, and have no categories.
+    method_: str = ENERGY
+    is_categorical_: np.ndarray | None = None
+    lower_: np.ndarray
+    upper_: np.ndarray
+    categories_: list[np.ndarray]
 
     def __init__(
         self,
@@ -353,121 +366,280 @@ class KernelImputer(
     def transform(self, X: Rows) -> Array:
         """X with missing entries filled, shape (q, number of columns with a known entry); lazy for a Dask array."""
         check_is_fitted(self)
-        like = self.center_
-        rows = check_incomplete(self, self._in_numbers(X), reset=False, like=like)
+        columns, like = self._columns(), self.center_
+        # Imputers by energy that earlier versions fitted with `sample_posterior` fill in the most likely entries.
+        fill = self._drawn_once if self.sample_posterior and self.method_ == CONDITIONAL else self._fill
+        rows = check_incomplete(self, columns.in_numbers(X), reset=False, like=like)
+
+        def answer(rows: Array, observed: Array) -> Array:
+            valid, known = columns.valid(rows), columns.valid(observed)
+            open_rows = np.flatnonzero(~to_numpy(array_namespace(rows).all(known, axis=1)))
+            if open_rows.size:
+                filled = fill(take_rows(valid, open_rows), take_rows(known, open_rows))
+                valid = with_rows(valid, open_rows, filled)
+            return self._with_indicators(valid, observed)
+
         with limited_memory(self.max_memory, like):
-            return self._in_words(map_incomplete(self, self._answer, rows, like, self.missing_values), X)
+            return self._in_words(map_incomplete(self, answer, rows, like, self.missing_values), X)
+
+    @within_n_jobs
+    def sample(self, X: Rows, n_draws: int = 5) -> Array:
+        r"""Several fillings of each row, drawn at random.
+
+        To the conditional mean of the missing entries is added by how much those of a neighbour differ from the local
+        average, times a factor that was fitted so that 90 % intervals contain 90 % of known entries that were hidden;
+        its square is `temperature_`. The neighbour is drawn, nearer ones more often. Where entries may be at several
+        places far apart, draws are at all of them, and 90 % intervals contain fewer than they should.
+
+        Categories are drawn with the probabilities of `category_probabilities`; those of one neighbour are drawn
+        together. Numbers are cut off at the bounds. Rows should not be those that the model was
+        fitted to, unless they were complete then; draws of incomplete training rows are what `fit_transform` returns.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (q, d), in memory
+        n_draws : int, default=5
+
+        Returns
+        -------
+        array of shape (n_draws, q, number of columns with a known entry)
+            Without indicators, and with the same values where entries are known.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from preimage import KernelImputer
+        >>> X = np.random.default_rng(0).multivariate_normal([0, 0], [[1, 0.9], [0.9, 1]], size=200)
+        >>> imputer = KernelImputer(sample_posterior=True).fit(X)
+        >>> draws = imputer.sample([[1.0, np.nan]], n_draws=20)
+        >>> draws.shape, bool(draws[:, 0, 1].std() > 0.2)
+        ((20, 1, 2), True)
+        """
+        check_is_fitted(self)
+        if not hasattr(self, "temperature_") or self.method_ != CONDITIONAL:
+            raise ValueError(
+                "`sample` needs an imputer by conditional means that was fitted with sample_posterior=True, which also "
+                "fits how uncertain filled entries are."
+            )
+        if isinstance(n_draws, bool) or not isinstance(n_draws, Integral) or n_draws < 1:
+            raise ValueError(f"KernelImputer.sample needs n_draws to be an integer of at least 1; got {n_draws!r}.")
+        rows, observed = self._checked_in_memory(X, "sample")
+        with limited_memory(self.max_memory, self.center_):
+            return self._in_words(self._drawn(rows, observed, int(n_draws)), X)
+
+    @within_n_jobs
+    def category_probabilities(self, X: Rows) -> list[Array]:
+        """Probabilities of the categories of each entry in the categorical columns.
+
+        `transform` fills in the most likely category, and `sample` draws with these probabilities. The ones of a known
+        entry are one for its category and zero for the others.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (q, d), in memory
+
+        Returns
+        -------
+        list of arrays of shape (q, number of categories)
+            One per categorical column with a known entry in the training set; columns of the arrays are `categories_`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from preimage import KernelImputer
+        >>> size = np.linspace(0, 1, 60)
+        >>> kind = np.where(size < 0.5, 1, 2)
+        >>> imputer = KernelImputer(categorical_features=[1]).fit(np.column_stack([size, kind]))
+        >>> imputer.category_probabilities([[0.1, np.nan], [0.2, 1]])[0].round(1)
+        array([[1., 0.],
+               [1., 0.]])
+        """
+        check_is_fitted(self)
+        name = type(self).__name__
+        if self.is_categorical_ is None:
+            raise ValueError(
+                f"{name} was fitted without categories; say which columns have them: categorical_features."
+            )
+        rows, observed = self._checked_in_memory(X, "category_probabilities")
+        with limited_memory(self.max_memory, self.center_):
+            filled = self._filled_codes(rows, observed)
+        return self._indicators().probabilities(self._scaling().apply(filled))
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names of the columns that come back; indicators are called ``missingindicator_`` and the name."""
         check_is_fitted(self)
-        return self._names_out(feature_names_in(self, input_features))
+        names = feature_names_in(self, input_features)
+        kept = names if self.keep_empty_features else names[to_numpy(self.valid_features_)]
+        if not self.add_indicator:
+            return kept
+        indicators = [f"missingindicator_{name}" for name in names[to_numpy(self.indicator_features_)]]
+        return np.concatenate([kept, np.asarray(indicators, dtype=object)])
 
     def _fit(self, X: Rows) -> Array | None:
         """Fit; the filled rows where all of X were filled in the fit."""
-        check_parameters(self)
-        self._check_kernel()
+        self._check_settings()
         self.method_ = self._chosen_method()
-        if self.sample_posterior and self.method_ == ENERGY:
-            raise ValueError(
-                "KernelImputer with sample_posterior=True draws around conditional means, which have no n_components, "
-                "kernel, gamma, noise and landmarks. Leave these and method='energy' out."
-            )
-        given = check_incomplete(self, self._in_numbers(X, reset=True), reset=True, min_samples=2)
-        self._store_categories(given)
+        columns = Columns.of(type(self).__name__, self.missing_values, self.categorical_features, X)
+        given = check_incomplete(self, columns.in_numbers(X), reset=True, min_samples=2)
+        columns = columns.with_codes(given, getattr(self, "feature_names_in_", None))
+        self.is_categorical_, self.categories_ = columns.is_categorical, columns.categories
         rng = generator(self.random_state)
         rows = self._training_rows(given, rng)
         observed = known_entries(rows, self.missing_values)
-        self._store_columns(observed)
-        if not self._is_valid.any():
+        xp = array_namespace(observed)
+        self.valid_features_ = to_numpy(xp.any(observed, axis=0))
+        self.indicator_features_ = np.flatnonzero(~to_numpy(xp.all(observed, axis=0)))
+        if not self.valid_features_.any():
             raise ValueError("KernelImputer needs a column with known entries; all entries of X are missing.")
-        valid, known = self._coded(self._valid(rows), self._valid(observed))
-        self._store_scale(valid, known)
-        with limited_memory(self.max_memory, valid):
-            found = self._fit_scaled(self._scaling().apply(valid), known, rng)
+        columns = self._columns()
+        valid, known = columns.valid(rows), columns.valid(observed)
+        coded, coded_known = columns.coded(valid, known)
+        self._store_scale(coded, coded_known)
+        with limited_memory(self.max_memory, coded):
+            found = self._fit_scaled(self._scaling().apply(coded), coded_known, rng)
         if rows is not given or found is None:
             return None
-        filled = self._decoded(self._unscaled(found), self._valid(rows), self._valid(observed))
-        return self._in_words(self._with_columns(filled, observed), X)
+        filled = columns.decoded(self._unscaled(found), valid, known)
+        return self._in_words(self._with_indicators(filled, observed), X)
 
     def _fit_scaled(self, X: Array, observed: Array, rng: np.random.Generator) -> Array | None:
         """Fit to scaled rows; the filled rows, or None if there was nothing to fill or some rows have no entry."""
-        xp = array_namespace(X)
+        xp, n = array_namespace(X), X.shape[0]
         some = np.flatnonzero(to_numpy(xp.any(observed, axis=1)))
-        if some.size < X.shape[0]:
-            X, observed, is_whole = take_rows(X, some), take_rows(observed, some), False
-        else:
-            is_whole = True
+        if some.size < n:
+            X, observed = take_rows(X, some), take_rows(observed, some)
         if some.size < 2:
             raise ValueError(f"KernelImputer needs at least 2 rows with a known entry; got {some.size}.")
-        median = median_distance(X, observed)
-        self.start_scale_ = median
-        self._forget_other_method()
-        if self.method_ == CONDITIONAL:
-            rows = self._fit_conditional(X, observed, rng)
-            return rows if is_whole and not bool(xp.all(observed)) else None
-        start = neighbor_start(X, observed, median)
-        self.kernel_ = self._resolved_kernel(start, median)
-        fit = self._subspace_fit(start, observed, rng)
-        found = fit_incomplete(
-            fit,
-            observed,
-            start,
-            box=self._box(start),
-            tol=self.tol,
-            max_iter=self.max_iter,
-            rng=rng,
-        )
-        self._store(found)
-        return found.rows if is_whole and found.n_rounds else None
+        self.start_scale_ = median_distance(X, observed)
+        other = ENERGY if self.method_ == CONDITIONAL else CONDITIONAL
+        for name in (*STORED[other], *(() if self.sample_posterior else DRAWS)):
+            if hasattr(self, name):
+                delattr(self, name)
+        rows = (self._fit_conditional if self.method_ == CONDITIONAL else self._fit_energy)(X, observed, rng)
+        return rows if some.size == n and not bool(xp.all(observed)) else None
 
-    def _store(self, found: IncompleteFit) -> None:
-        model: NoisySubspace = found.model
-        self.subspace_ = model.principal.subspace
-        self.explained_variance_ = model.principal.variances
-        self.noise_variance_ = float(model.noise)
-        self.n_components_ = len(self.subspace_)
-        self.n_iter_ = 1 + found.n_rounds
-        self.objective_path_ = np.array(found.path)
+    def _fit_conditional(self, X: Array, observed: Array, rng: np.random.Generator) -> Array:
+        """Store conditional means; the filled rows, or draws of them if wanted."""
+        order = _own_order(X, observed, self._indicators())
+        rows, known = in_double(take_rows(X, order)), take_rows(observed, order)
+        fit = fit_conditional(rows, known, self.start_scale_, rng=rng, indicators=self._indicators())
+        low, high = fit.bounds(rows, known, self.lower_, self.upper_)
+        self.lower_ = low if self.min_value is None else self.lower_
+        self.upper_ = high if self.max_value is None else self.upper_
+        xp, stored = array_namespace(X), lambda values: in_precision(values, X.dtype)
+        self.points_ = xp.where(known, take_rows(X, order), self._box(rows).clip(stored(fit.model.points)))
+        self.trend_mean_, self.trend_covariance_ = stored(fit.model.trend.mean), stored(fit.model.trend.covariance)
+        self.relevance_ = None if fit.model.relevance is None else stored(fit.model.relevance)
+        self.mixture_ = fit.model.weights
+        self.n_iter_ = 1 if bool(xp.all(observed)) else 2
+        filled = self._fit_draws(fit, rows, known, rng) if self.sample_posterior else self.points_
+        return take_rows(filled, np.argsort(order))
+
+    def _fit_draws(self, fit: ConditionalFit, rows: Array, known: Array, rng: np.random.Generator) -> Array:
+        """Store how far draws spread, and a seed; the training rows with missing entries drawn."""
+        self.temperature_ = fit.spread(rows, known) ** 2
+        self.draw_seed_ = int(rng.integers(2**32))
+        xp = array_namespace(rows)
+        rows = xp.where(known, rows, xp.zeros_like(rows))
+        return self._conditional_draws(rows, known, 1, own=np.arange(rows.shape[0]))[0, :, :]
+
+    def _fit_energy(self, X: Array, observed: Array, rng: np.random.Generator) -> Array:
+        """Store a subspace with its noise; the filled rows."""
+        start = neighbor_start(X, observed, self.start_scale_)
+        self.kernel_ = self._resolved_kernel(start, self.start_scale_)
+        fit, box = self._subspace_fit(start, observed, rng), self._box(start)
+        found = fit_incomplete(fit, observed, start, box=box, tol=self.tol, max_iter=self.max_iter, rng=rng)
+        principal = found.model.principal
+        self.subspace_, self.explained_variance_ = principal.subspace, principal.variances
+        self.noise_variance_, self.n_components_ = float(found.model.noise), len(principal.subspace)
+        self.n_iter_, self.objective_path_ = 1 + found.n_rounds, np.array(found.path)
         if not found.converged:
             warn_user(
                 f"KernelImputer stopped after {found.n_rounds} rounds of filling and fitting, before its tolerance. "
                 "Raise max_iter, or tol.",
                 ConvergenceWarning,
             )
+        return found.rows
 
-    def _answer(self, X: Array, observed: Array) -> Array:
-        """Rows with all valid columns known, and what else belongs to a result."""
-        return self._with_columns(self._completed(self._valid(X), self._valid(observed)), observed)
-
-    def _completed(self, X: Array, observed: Array) -> Array:
-        """Rows of valid columns with missing entries filled."""
-        open_rows = np.flatnonzero(~to_numpy(array_namespace(X).all(observed, axis=1)))
-        if not open_rows.size:
-            return X
-        X_open, known = take_rows(X, open_rows), take_rows(observed, open_rows)
-        # Imputers by energy that earlier versions fitted with `sample_posterior` fill in the most likely entries.
-        is_drawn = self.sample_posterior and self.method_ == CONDITIONAL
-        filled = self._drawn(X_open, known, 1)[0, :, :] if is_drawn else self._filled(X_open, known)
-        return with_rows(X, open_rows, filled)
-
-    def _filled(self, X: Array, observed: Array) -> Array:
-        return self._decoded(self._filled_codes(X, observed), X, observed)
+    def _fill(self, X: Array, observed: Array) -> Array:
+        """Incomplete rows of valid columns, filled."""
+        return self._columns().decoded(self._filled_codes(X, observed), X, observed)
 
     def _filled_codes(self, X: Array, observed: Array) -> Array:
         """Coded rows without missing entries, in which indicators of missing categories are between 0 and 1."""
-        xp = array_namespace(X)
-        coded, known = self._coded(X, observed)
-        scaled = self._scaling().apply(xp.where(known, coded, xp.zeros_like(coded)))
+        coded, known, scaled = self._scaled_codes(X, observed)
         if self.method_ == CONDITIONAL:
-            found = self._conditional_filled(scaled, known)
+            found = in_precision(self._conditional().fill(in_double(scaled), known), scaled.dtype)
         else:
+            energy = noisy_energy(self.subspace_, self.explained_variance_, self.noise_variance_)
             points, box = self.subspace_.frame.points, self._box(scaled)
-            found = fill_near(self._energy(), scaled, known, points, self.start_scale_, box=box).points
-        return xp.where(known, coded, self._unscaled(found))
+            found = fill_near(energy, scaled, known, points, self.start_scale_, box=box).points
+        return array_namespace(X).where(known, coded, self._unscaled(found))
 
-    def _energy(self) -> SubspaceEnergy:
-        return noisy_energy(self.subspace_, self.explained_variance_, self.noise_variance_)
+    def _scaled_codes(self, X: Array, observed: Array) -> tuple[Array, Array, Array]:
+        """Coded rows, which of their columns are known, and the same scaled, with numbers where entries are missing."""
+        xp, (coded, known) = array_namespace(X), self._columns().coded(X, observed)
+        return coded, known, self._scaling().apply(xp.where(known, coded, xp.zeros_like(coded)))
+
+    def _drawn_once(self, X: Array, observed: Array) -> Array:
+        return self._drawn(X, observed, 1)[0, :, :]
+
+    def _drawn(self, X: Array, observed: Array, n_draws: int) -> Array:
+        """Draws of rows with valid columns, shape (n_draws, q, number of valid columns)."""
+        xp, columns = array_namespace(X), self._columns()
+        open_rows = np.flatnonzero(~to_numpy(xp.all(observed, axis=1)))
+        if not open_rows.size:
+            return xp.stack([X] * n_draws)
+        some, known = take_rows(X, open_rows), take_rows(observed, open_rows)
+        _, coded_known, scaled = self._scaled_codes(some, known)
+        drawn = self._conditional_draws(scaled, coded_known, n_draws)
+        decoded = (columns.decoded(self._unscaled(drawn[number, :, :]), some, known) for number in range(n_draws))
+        return xp.stack([with_rows(X, open_rows, each) for each in decoded])
+
+    def _conditional_draws(self, X: Array, observed: Array, n_draws: int, own: np.ndarray | None = None) -> Array:
+        # Numbers of their own for blocks of rows, because a pass over chunks draws once for each.
+        seed = [self.draw_seed_, zlib.crc32(np.ascontiguousarray(to_numpy(X)).tobytes())]
+        spread, rng = float(np.sqrt(self.temperature_)), np.random.default_rng(seed)
+        found = self._conditional().draw(in_double(X), observed, spread, n_draws=n_draws, rng=rng, own=own)
+        return array_namespace(X).where(observed, X, self._box(X).clip(in_precision(found, X.dtype)))
+
+    def _conditional(self) -> ConditionalMeans:
+        trend = Trend(in_double(self.trend_mean_), in_double(self.trend_covariance_))
+        relevance = None if self.relevance_ is None else in_double(self.relevance_)
+        return ConditionalMeans(in_double(self.points_), trend, to_numpy(self.mixture_), relevance, self._indicators())
+
+    def _checked_in_memory(self, X: Rows, method: str) -> tuple[Array, Array]:
+        """Validated rows of valid columns, and which of their entries are known."""
+        if is_lazy(X):
+            raise TypeError(f"{type(self).__name__}.{method} takes rows in memory; pass parts of them.")
+        columns = self._columns()
+        rows = check_incomplete(self, columns.in_numbers(X), reset=False, like=self.center_)
+        return columns.valid(rows), columns.valid(known_entries(rows, self.missing_values))
+
+    def _columns(self) -> Columns:
+        mask = None if self.is_categorical_ is None else to_numpy(self.is_categorical_)
+        names, categories = getattr(self, "feature_names_in_", None), getattr(self, "categories_", [])
+        valid = to_numpy(self.valid_features_)
+        return Columns(type(self).__name__, self.missing_values, mask, categories, valid, names)
+
+    def _indicators(self) -> Indicators:
+        return self._columns().indicators(self.center_, self.scale_)
+
+    def _in_words(self, filled: Array, X: Rows) -> Any:
+        """A result with categories as they were given in X."""
+        if self.is_categorical_ is None:
+            return filled
+        makes_frames = _get_output_config("transform", self)["dense"] == "pandas"
+        return self._columns().in_words(filled, X, self.keep_empty_features, makes_frames)
+
+    def _with_indicators(self, filled: Array, observed: Array) -> Array:
+        """Filled valid columns, with zeros for empty ones if they are kept, and indicators of missing entries."""
+        xp = array_namespace(filled)
+        filled = self._columns().with_empty(filled) if self.keep_empty_features else filled
+        if not self.add_indicator:
+            return filled
+        numbers = from_numpy(to_numpy(self.indicator_features_), filled, dtype=xp.int64)
+        return xp.concat([filled, xp.astype(~xp.take(observed, numbers, axis=1), filled.dtype)], axis=1)
 
     def _scaling(self) -> ColumnScale:
         return ColumnScale(self.center_, self.scale_)
@@ -486,25 +658,24 @@ class KernelImputer(
 
     def _store_scale(self, X: Array, observed: Array) -> None:
         xp = array_namespace(X)
-        scaling = ColumnScale.of(X, observed, None if is_auto(self.scale) else bool(self.scale), self._groups)
+        columns = self._columns()
+        groups = columns.indicators().groups if columns.codes else None
+        scaling = ColumnScale.of(X, observed, None if is_auto(self.scale) else bool(self.scale), groups)
         # Histograms and counts stay what they are, from zero on.
         if self.method_ == ENERGY and named_kernel(self).lowest_input is not None:
             scaling = replace(scaling, center=xp.zeros_like(scaling.center))
         self.center_, self.scale_ = scaling.center, scaling.scale
         known = lambda other: xp.where(observed, X, xp.full_like(X, other))
         bounds = xp.min(known(np.inf), axis=0), xp.max(known(-np.inf), axis=0)
-        given = (self.min_value, self.max_value)
-        found = [
-            bound if value is None else self._valid_bound(value, X, bound)
-            for value, bound in zip(given, bounds, strict=True)
-        ]
+        given = zip((self.min_value, self.max_value), bounds, strict=True)
+        found = [bound if value is None else self._valid_bound(value, X, bound) for value, bound in given]
         if bool(xp.any(found[0] > found[1])):
             raise ValueError("KernelImputer needs min_value ≤ max_value in every column.")
         self.lower_, self.upper_ = (to_numpy(bound) for bound in found)
 
     def _valid_bound(self, value: Any, X: Array, found: Array) -> Array:
         """Given bounds of columns of numbers, and those that were found of indicators."""
-        d = self._is_valid.size
+        columns, d = self._columns(), self.valid_features_.size
         bound = np.asarray(to_numpy(value) if hasattr(value, "shape") else value, dtype=float)
         if bound.shape not in ((), (1,), (d,)) or np.isnan(bound).any():
             raise ValueError(
@@ -514,7 +685,7 @@ class KernelImputer(
         # Numbers beyond the precision of X are its largest: no bounds at all are infinite.
         most = float(array_namespace(X).finfo(X.dtype).max)
         bound = np.where(np.isfinite(bound), np.clip(bound, -most, most), bound)
-        numbers = np.broadcast_to(bound, (d,))[self._is_valid][self._numeric]
+        numbers = np.broadcast_to(bound, (d,))[columns.is_valid][columns.numeric]
         return array_namespace(X).concat([from_numpy(numbers, X, dtype=X.dtype), found[numbers.size :]])
 
     def _training_rows(self, X: Rows, rng: np.random.Generator) -> Array:
@@ -550,7 +721,15 @@ class KernelImputer(
             return Gaussian(GAMMA_TIMES_MEDIAN / median)
         return kernel.resolve(Z)
 
-    def _check_kernel(self) -> None:
+    def _chosen_method(self) -> str:
+        if self.method != "auto":
+            return self.method
+        # Values of other types than the default, such as arrays and kernels, are not compared.
+        given = ((getattr(self, name), value) for name, value in OF_ENERGY.items())
+        return CONDITIONAL if all(type(own) is type(value) and own == value for own, value in given) else ENERGY
+
+    def _check_settings(self) -> None:
+        check_parameters(self)
         if is_precomputed(self.kernel):
             raise UnsupportedKernelError(
                 "A precomputed kernel has no inputs whose entries could be filled. Give KernelImputer the kernel "
@@ -559,9 +738,29 @@ class KernelImputer(
         named_kernel(self).require_gradient("KernelImputer")
         if isinstance(self.missing_values, str):
             raise ValueError(f"KernelImputer fills numbers; missing_values={self.missing_values!r} is text.")
+        if self.sample_posterior and self._chosen_method() == ENERGY:
+            raise ValueError(
+                "KernelImputer with sample_posterior=True draws around conditional means, which have no n_components, "
+                "kernel, gamma, noise and landmarks. Leave these and method='energy' out."
+            )
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = is_nan(self.missing_values)
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return with_array_tag(tags)
+
+
+def _own_order(X: Array, observed: Array, indicators: Indicators) -> np.ndarray:
+    """An order of the rows that is the same however they are given: what is hidden follows from it.
+
+    Categories are in the order of their frequencies, whatever they are called; those of the same one, in theirs.
+    """
+    values = np.where(to_numpy(observed), to_numpy(X), np.inf)
+    if indicators.sizes:
+        first = [part.start for part in indicators.parts]
+        places = np.column_stack([part.start + values[:, part].argmax(axis=1) for part in indicators.parts])
+        common = np.where(np.isinf(values[:, first]), 2.0, to_numpy(indicators.center)[places])
+        values = np.hstack([places, values[:, : indicators.n_numbers], common])
+    columns = np.unique(np.linspace(0, values.shape[1] - 1, ORDER_COLUMNS).astype(int))
+    return np.lexsort(values[:, columns].T)

@@ -20,9 +20,8 @@ from preimage._engine.threads import within_n_jobs
 from preimage._engine.typing import Array, Rows, Seed, Targets
 from preimage._engine.validation import Interval, check_parameters, generator
 from preimage._models.completion import HiddenRows, fit_incomplete, neighbor_start
-from preimage.estimators._conditional_imputation import CONDITIONAL, ENERGY
 from preimage.estimators._estimator import Estimator
-from preimage.estimators._kernel_imputer import KernelImputer
+from preimage.estimators._kernel_imputer import CONDITIONAL, ENERGY, KernelImputer
 from preimage.estimators._missing_entries import check_incomplete, known_entries
 from preimage.kernels import Gaussian
 
@@ -307,7 +306,8 @@ class KernelImputerCV(ReportsProgress, TransformerMixin, Estimator):
 
     def _search_rows(self, first: KernelImputer, X: Rows, rng: np.random.Generator) -> tuple[Array, np.ndarray]:
         """Scaled rows with their missing entries filled, and which entries are known."""
-        X = check_incomplete(first, first._in_numbers(X), reset=False, like=first.center_)
+        columns = first._columns()
+        X = check_incomplete(first, columns.in_numbers(X), reset=False, like=first.center_)
         if X.shape[0] > MOST_SEARCH_ROWS:
             X = take_rows(X, np.sort(rng.choice(X.shape[0], MOST_SEARCH_ROWS, replace=False)))
         if is_lazy(X):
@@ -315,9 +315,8 @@ class KernelImputerCV(ReportsProgress, TransformerMixin, Estimator):
         observed = known_entries(X, self.missing_values)
         some = np.flatnonzero(to_numpy(array_namespace(X).any(observed, axis=1)))
         X, observed = take_rows(X, some), take_rows(observed, some)
-        X, observed = first._coded(first._valid(X), first._valid(observed))
-        xp = array_namespace(X)
-        return first._scaling().apply(xp.where(observed, X, xp.zeros_like(X))), to_numpy(observed)
+        _, observed, scaled = first._scaled_codes(columns.valid(X), columns.valid(observed))
+        return scaled, to_numpy(observed)
 
     def _filled_without_hidden(self, first: KernelImputer, hidden: HiddenRows, rng: np.random.Generator) -> HiddenRows:
         """Missing entries filled by a model that has not seen the hidden ones.

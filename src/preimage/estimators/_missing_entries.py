@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from preimage._engine.arrays import array_namespace, as_points, from_numpy, is_lazy, to_numpy
+from preimage._engine.arrays import array_namespace, as_points, is_lazy
 from preimage._engine.finite import current_method, working_method
 from preimage._engine.rows import map_rows
 from preimage._engine.typing import Array, Rows
@@ -69,54 +69,3 @@ def map_incomplete(
             return function(rows, observed)
 
     return map_rows(of_block, X, rows=LAZY_ROWS)
-
-
-class ImputedColumns:
-    """Mixed into imputers: which columns come back, and under which names, as scikit-learn's imputers have it.
-
-    The estimator has the parameters `missing_values`, `add_indicator` and `keep_empty_features`.
-    """
-
-    missing_values: Any
-    add_indicator: bool
-    keep_empty_features: bool
-    valid_features_: np.ndarray
-    indicator_features_: np.ndarray
-
-    @property
-    def _is_valid(self) -> np.ndarray:
-        """`valid_features_` in NumPy, where numbers of columns are found."""
-        return to_numpy(self.valid_features_)
-
-    def _store_columns(self, observed: Array) -> None:
-        xp = array_namespace(observed)
-        self.valid_features_ = to_numpy(xp.any(observed, axis=0))
-        self.indicator_features_ = np.flatnonzero(~to_numpy(xp.all(observed, axis=0)))
-
-    def _valid(self, X: Array) -> Array:
-        """The columns that had a known entry in the training set."""
-        if self._is_valid.all():
-            return X
-        xp = array_namespace(X)
-        numbers = from_numpy(np.flatnonzero(self._is_valid), X, dtype=xp.int64)
-        return xp.take(X, numbers, axis=1)
-
-    def _with_columns(self, filled: Array, observed: Array) -> Array:
-        """Filled valid columns, with zeros for empty ones if they are kept, and indicators of missing entries."""
-        xp = array_namespace(filled)
-        if self.keep_empty_features and not self._is_valid.all():
-            zeros = xp.zeros_like(filled[:, :1])
-            places = np.full(self._is_valid.size, filled.shape[1])
-            places[self._is_valid] = np.arange(filled.shape[1])
-            filled = xp.take(xp.concat([filled, zeros], axis=1), from_numpy(places, filled, dtype=xp.int64), axis=1)
-        if not self.add_indicator:
-            return filled
-        numbers = from_numpy(to_numpy(self.indicator_features_), filled, dtype=xp.int64)
-        return xp.concat([filled, xp.astype(~xp.take(observed, numbers, axis=1), filled.dtype)], axis=1)
-
-    def _names_out(self, names: np.ndarray) -> np.ndarray:
-        kept = names if self.keep_empty_features else names[self._is_valid]
-        if not self.add_indicator:
-            return kept
-        indicators = [f"missingindicator_{name}" for name in names[to_numpy(self.indicator_features_)]]
-        return np.concatenate([kept, np.asarray(indicators, dtype=object)])

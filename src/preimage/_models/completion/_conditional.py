@@ -205,7 +205,7 @@ class ConditionalMeans:
         X, observed, own
             As in `fill`.
         spread : float
-            What departures are multiplied with, see `fitted_spread`.
+            What departures are multiplied with, see `ConditionalFit.spread`.
         n_draws : int
         rng : numpy.random.Generator
 

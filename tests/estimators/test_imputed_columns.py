@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.impute import SimpleImputer
 
 from preimage import KernelImputer, KernelImputerCV, load
-from preimage.estimators._categorical_columns import MOST_CATEGORIES
+from preimage.estimators._imputed_columns import MOST_CATEGORIES
 
 RNG = np.random.default_rng(0)
 N = 200
