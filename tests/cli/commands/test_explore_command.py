@@ -240,7 +240,7 @@ def test_mistakes_are_named_and_nothing_is_written(table, tmp_path):
 
 
 def test_a_file_larger_than_memory_is_refused_before_it_is_read(table, tmp_path, monkeypatch):
-    monkeypatch.setattr("preimage.cli.runs._explore.is_large", lambda path: True)
+    monkeypatch.setattr("preimage.cli.commands._explore.is_large", lambda path: True)
     result = run(table, tmp_path / "page.html")
     assert result.exit_code == ExitCode.NOT_POSSIBLE and "give a part" in result.output
 
