@@ -17,12 +17,12 @@ LAYERS = [
     {"persistence"},
     {"machines", "components", "completion", "discriminants", "clustering", "regression"},
     {"eigensolvers", "landmarks", "solvers", "reduced_sets", "widths", "invariances", "calibration", "geometry"},
+    {"descent"},
     {"feature_space"},
     {"kernels"},
     {"_engine", "exceptions"},
 ]
 ALLOWED_SIDEWAYS = {
-    ("reduced_sets", "solvers"),
     ("completion", "components"),
     ("discriminants", "components"),
     ("estimators", "interop"),

@@ -46,8 +46,8 @@ from data import load_abalone, load_ida, load_usps
 from preimage import KernelPCA
 from preimage.kernels import Cosine, Gaussian, Laplacian, Polynomial, resolve_gamma
 from preimage.solvers import FixedPoint
-from preimage.solvers._left_out_maps import RIDGES
 from preimage.solvers._map_choice import candidate_kernels
+from preimage.solvers._map_errors import RIDGES
 
 N_TEST = 200
 COMPONENTS = (8, 32, 128)

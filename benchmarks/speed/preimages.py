@@ -25,8 +25,8 @@ from _reports import option_parser
 from data import load_usps
 
 from preimage import KernelPCA
+from preimage.descent import for_query_blocks
 from preimage.solvers import FixedPoint
-from preimage.solvers._blocks import for_query_blocks
 
 GAMMA = 1 / 128
 TOL = 1e-6

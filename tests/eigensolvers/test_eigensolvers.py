@@ -259,7 +259,7 @@ def test_auto_chooses_by_size_and_count():
     assert isinstance(EigenOptions("auto", max_iter=5).solver(size=500, k=5), BlockKrylov)
     assert isinstance(EigenOptions("auto").solver(size=5000, k=2000), Dense)
     assert isinstance(EigenOptions("auto").solver(size=500, k=5, held=False), BlockKrylov)
-    with pytest.raises(ValueError, match="known: auto, dense, block_krylov, arpack"):
+    with pytest.raises(ValueError, match="known are 'auto', 'dense', 'block_krylov', 'arpack', or an Eigensolver"):
         EigenOptions("lobpcg").solver(size=10, k=2)
 
 

@@ -171,6 +171,11 @@ class TestProbabilities:
             )
             assert_allclose(found, model.category_probabilities(queries)[place], atol=0.06)
 
+    def test_draws_by_the_energy_are_numbers_where_all_indicators_of_an_entry_are_open(self):
+        # Sums of indicators are constant; rounding errors made their variance negative, and draws NaN.
+        model = imputer(method="energy", sample_posterior=True).fit(HOLES)
+        assert np.isfinite(model.transform(HOLES)).all()
+
     def test_draws_of_several_categories_depend_on_each_other(self):
         rng = np.random.default_rng(4)
         kind = rng.integers(3, size=400)

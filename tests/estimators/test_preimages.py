@@ -31,7 +31,7 @@ from preimage.kernels import (
     Sigmoid,
 )
 from preimage.solvers import FixedPoint, Gradient, LearnedMap, Reason
-from preimage.solvers._auto import SOLVER_NAMES
+from preimage.solvers._auto import SOLVERS
 from preimage.solvers._learned import FittedMap
 
 
@@ -65,7 +65,7 @@ def test_all_components_return_training_points(X):
     assert_allclose(model.inverse_transform(model.transform(X)), X, atol=1e-4)
 
 
-@pytest.mark.parametrize("name", [name for name in SOLVER_NAMES if name != "exact"])
+@pytest.mark.parametrize("name", [name for name in SOLVERS.names if name != "exact"])
 def test_every_solver_by_name(name, X):
     model = KernelPCA(10, gamma=0.05, preimage=name).fit(X - X.mean(axis=0))
     Z = model.denoise(X - X.mean(axis=0))
@@ -152,7 +152,7 @@ def test_float32_stays_float32(X):
 def test_targets_are_made_in_parts(X, monkeypatch):
     model = KernelPCA(5, gamma=0.1).fit(X)
     whole = model.denoise(np.repeat(X, 30, axis=0))
-    monkeypatch.setattr("preimage.solvers._blocks.BLOCK_BYTES", 1)
+    monkeypatch.setattr("preimage.descent._blocks.BLOCK_BYTES", 1)
     assert_allclose(model.denoise(np.repeat(X, 30, axis=0)), whole, atol=1e-6)
 
 

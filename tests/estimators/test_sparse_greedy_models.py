@@ -14,7 +14,7 @@ from sklearn.model_selection import GridSearchCV
 
 from preimage import SparseGreedyClassifier, SparseGreedyRegressor, compress
 from preimage._engine.arrays import to_numpy
-from preimage.interop import expansion_of
+from preimage.interop import machine_of
 from preimage.kernels import Exponential, Gaussian, Linear, Polynomial
 from preimage.landmarks import KMeans, RandomlyPivotedCholesky, SparseGreedy, Uniform
 
@@ -212,7 +212,7 @@ def test_seeds_choose_landmarks(data):
 def test_machines_can_be_compressed(data):
     X, y = data
     model = SparseGreedyRegressor(40, gamma=GAMMA, alpha=ALPHA).fit(X, y)
-    assert_allclose(expansion_of(model)(X)[:, 0] + model.intercept_, model.predict(X))
+    assert_allclose(machine_of(model).expansion(X)[:, 0] + model.intercept_, model.predict(X))
     small = compress(model, 10, X=X, y=y)
     assert small.n_points_ == 10
     assert small.score(X, y) > 0.8

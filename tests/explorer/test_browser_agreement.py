@@ -5,6 +5,7 @@ import pytest
 from sklearn.datasets import load_digits
 
 from preimage import KernelPCA, explore
+from preimage.descent import spread
 from preimage.kernels import (
     Chi2,
     Gaussian,
@@ -17,7 +18,6 @@ from preimage.kernels import (
     SquaredDistance,
 )
 from preimage.solvers import FixedPoint, Gradient, Reason
-from preimage.solvers._descent import spread
 
 IMAGES = load_digits().data / 10  # numbers that single precision rounds
 N_TARGETS, N_COMPONENTS = 200, 16

@@ -9,8 +9,8 @@ from sklearn.preprocessing import StandardScaler
 
 from preimage import KernelPCA, explore
 from preimage._models.completion import complete_rows, median_distance, neighbor_start
+from preimage.descent import spread
 from preimage.kernels import Gaussian, Laplacian, Linear, Matern, Polynomial, RationalQuadratic
-from preimage.solvers._descent import spread
 
 KERNELS = {
     "Gaussian": Gaussian(0.08),

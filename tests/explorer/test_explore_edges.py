@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 from preimage import KernelPCA, explore
 from preimage.explorer._compression import Centers
-from preimage.explorer._words import LONGEST_NAME, counted
+from preimage.explorer._precision import LONGEST_NAME, counted
 from preimage.feature_space import Expansion
 from preimage.kernels import Gaussian, Linear, Polynomial, ScaledInputs
 

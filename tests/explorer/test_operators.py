@@ -3,7 +3,7 @@
 import numpy as np
 from array_api_compat import numpy as xp
 
-from preimage.interop.page._program import ELEMENTWISE
+from preimage.interop._page import ELEMENTWISE
 from preimage.interop.tracing._traced import BINARY, UNARY
 
 STEP = 1e-6

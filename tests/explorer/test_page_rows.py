@@ -7,9 +7,8 @@ from scipy import sparse
 
 from preimage import KernelPCA, SemiSupervisedKernelPCA, explore
 from preimage.explorer._labels import MOST_GROUPS, Groups, Measurements, read_column, read_labels
-from preimage.explorer._precision import deviations, in_single, in_steps
-from preimage.explorer._samples import chosen_rows
-from preimage.explorer._words import LONGEST_NAME
+from preimage.explorer._precision import LONGEST_NAME, deviations, in_single, in_steps
+from preimage.explorer._rows import chosen_rows
 
 X = np.random.default_rng(0).normal(size=(60, 3))
 MODEL = KernelPCA(2, gamma=0.5).fit(X)
@@ -170,7 +169,7 @@ class TestChoiceOfRows:
         )
 
     def test_long_rows_are_fewer(self, monkeypatch):
-        monkeypatch.setattr("preimage.explorer._drawn.MOST_BYTES", 120)
+        monkeypatch.setattr("preimage.explorer._rows.MOST_BYTES", 120)
         made = page(X)
         assert made.header["samples"]["count"] == 10
         assert any("10 of 60 rows are drawn, chosen at random, because each has 3 values" in m for m in made.messages)

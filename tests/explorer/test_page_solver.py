@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from preimage import KernelPCA
-from preimage.explorer._solvers import page_solver, solver_record
+from preimage.descent import spread
+from preimage.explorer._models import page_solver
+from preimage.explorer._parts import solver_record
 from preimage.kernels import Chi2, Gaussian, Laplacian
 from preimage.solvers import FixedPoint, Gradient, LearnedMap
-from preimage.solvers._descent import spread
 
 POINTS = np.random.default_rng(0).uniform(size=(20, 3))
 

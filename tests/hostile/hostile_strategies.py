@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from sklearn.base import RegressorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from preimage.eigensolvers._names import EIGENSOLVER_NAMES
+from preimage.eigensolvers import EIGENSOLVERS
+from preimage.kernels import KERNELS as NAMED_KERNELS
 from preimage.kernels._bandwidth import CLASS_RULES
-from preimage.kernels._names import KERNEL_NAMES
-from preimage.landmarks._auto_landmarks import LANDMARK_NAMES
-from preimage.reduced_sets._names import REDUCER_NAMES
-from preimage.solvers._auto import SOLVER_NAMES
+from preimage.landmarks._auto_landmarks import SELECTORS as NAMED_SELECTORS
+from preimage.reduced_sets._names import REDUCERS
+from preimage.solvers._auto import SOLVERS
 
 # Parameters that keep their defaults, each with its reason.
 KEPT = {
@@ -50,6 +50,7 @@ def leaves():
         "RationalQuadratic",
         "InverseMultiquadric",
         "Multiquadric",
+        "Student",
         "Exponential",
         "Chi2",
     ]
@@ -89,7 +90,7 @@ def combined(part):
 KERNEL_TEXTS = st.one_of(leaves(), leaves(), st.recursive(leaves(), combined, max_leaves=3))
 KERNELS = st.one_of(
     KERNEL_TEXTS.map(lambda text: "=" + text),
-    st.sampled_from(KERNEL_NAMES),
+    st.sampled_from(NAMED_KERNELS.names),
     st.integers(0, 10**6).map(lambda seed: f"=net_kernel({seed})"),
     st.just("precomputed"),
 )
@@ -104,7 +105,7 @@ SELECTORS = [
     "AutoLandmarks",
 ]
 LANDMARKS = st.one_of(
-    st.sampled_from([None, 1, 2, 3, 5, 10, *LANDMARK_NAMES]),
+    st.sampled_from([None, 1, 2, 3, 5, 10, *NAMED_SELECTORS.names]),
     st.builds(
         lambda name, m, tol: f"={name}({m}, tol={tol})",
         st.sampled_from(SELECTORS),
@@ -121,10 +122,9 @@ LANDMARKS = st.one_of(
 )
 PENALTY = st.sampled_from([0.0, 1e-3, 1.0, 1e200])
 PREIMAGES = st.one_of(
-    st.sampled_from(SOLVER_NAMES),
+    st.sampled_from(SOLVERS.names),
     PENALTY.map(lambda p: f"=FixedPoint(penalty={p})"),
     PENALTY.map(lambda p: f"=Gradient(penalty={p})"),
-    PENALTY.map(lambda p: f"=ConformalMap(penalty={p})"),
     st.sampled_from(
         [
             "=Gradient(lower=0.0)",
@@ -174,7 +174,7 @@ WIDTH_OWNERS = st.one_of(
 )
 REDUCERS = st.sampled_from(
     [
-        *REDUCER_NAMES,
+        *REDUCERS.names,
         "=Select('forward')",
         "=Construct(n_starts=1)",
         "=SelectL1(adaptive=False)",
@@ -206,7 +206,7 @@ PARAMETERS = {
     "coef0": st.sampled_from([0.0, 1.0, -1.0, 1e300]),
     "landmarks": LANDMARKS,
     "preimage": PREIMAGES,
-    "eigensolver": st.sampled_from([*EIGENSOLVER_NAMES, "=BlockKrylov(block_size=2)"]),
+    "eigensolver": st.sampled_from([*EIGENSOLVERS.names, "=BlockKrylov(block_size=2)"]),
     "max_memory": st.sampled_from([None, "1MB", "100KB", 10_000, 10]),
     "invariances": INVARIANCES,
     "random_state": st.integers(0, 3),

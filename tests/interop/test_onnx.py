@@ -9,6 +9,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import SVC, SVR, OneClassSVM
 
 from preimage import KernelPCA, compress
+from preimage._engine.arrays import array_namespace
 from preimage._models.machines import (
     Binary,
     Calibrated,
@@ -24,19 +25,17 @@ from preimage._models.machines import (
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Expansion
 from preimage.interop import to_onnx
+from preimage.kernels import KERNELS as NAMED
 from preimage.kernels import (
     CallableKernel,
     Constant,
     Cosine,
-    Exponential,
     Gaussian,
-    InverseMultiquadric,
     Iterated,
     Laplacian,
     Linear,
     MappedInputs,
     Matern,
-    Multiquadric,
     Normalized,
     Patches,
     Polynomial,
@@ -54,21 +53,29 @@ runtime = pytest.importorskip("onnxruntime", reason="graphs run in onnxruntime")
 RNG = np.random.default_rng(0)
 DIGITS = load_digits().data[:260].astype(np.float32).astype(float) / 16
 POINTS, QUERIES = DIGITS[:30], DIGITS[30:]
+
+
+class Vanishing(ProfileKernel):
+    """A user's kernel, of functions that ONNX lacks: nearly the square of the distance, with all digits."""
+
+    pairwise = SquaredDistance()
+
+    def profile(self, s):
+        xp = array_namespace(s)
+        return -1e18 * xp.expm1(-1e-9 * s) * xp.log1p(1e-9 * s)
+
+    def profile_derivative(self, s):
+        return 0 * s
+
+
 KERNELS = {
+    "user, of small numbers": Vanishing(),
+    **{part.name: part.exemplar() for part in NAMED if "chi2" not in part.name and part.name != "precomputed"},
     "Gaussian": Gaussian(0.05),
     "narrow Gaussian": Gaussian(2.0),
-    "Laplacian": Laplacian(0.05),
-    "Exponential": Exponential(0.05),
-    "RationalQuadratic": RationalQuadratic(0.1),
-    "InverseMultiquadric": InverseMultiquadric(0.1),
-    "Multiquadric": Multiquadric(0.1),
     "Matern 0.5": Matern(0.05, 0.5),
     "Matern 1.5": Matern(0.05, 1.5),
     "Matern 2.5": Matern(0.05, 2.5),
-    "Linear": Linear(),
-    "Polynomial": Polynomial(3, 0.05, 1.0),
-    "Sigmoid": Sigmoid(0.02, -0.5),
-    "Cosine": Cosine(),
     "Constant": Constant(0.7),
     "Normalized": Normalized(Polynomial(2, 0.1, 1.0)),
     "Normalized Gaussian": Normalized(Gaussian(0.05) + Laplacian(0.02)),

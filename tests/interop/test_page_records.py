@@ -7,7 +7,7 @@ import pytest
 
 from preimage.exceptions import UnsupportedKernelError
 from preimage.explorer._page import encode
-from preimage.interop.page import kernel_record
+from preimage.interop._page import kernel_record
 from preimage.kernels import (
     CallableKernel,
     Constant,

@@ -24,9 +24,8 @@ from sklearn.svm import SVC, SVR, LinearSVC, NuSVC, NuSVR, OneClassSVM
 
 from preimage._models.machines import KernelMachine
 from preimage.exceptions import UnsupportedKernelError
-from preimage.feature_space import Expansion
-from preimage.interop import expansion_of, machine_of
-from preimage.kernels import CallableKernel, Gaussian, Linear, Precomputed
+from preimage.interop import machine_of
+from preimage.kernels import CallableKernel, Gaussian, Precomputed
 
 TOLERANCE = {"rtol": 1e-10, "atol": 1e-10}
 
@@ -441,7 +440,7 @@ def test_models_must_be_fitted(model):
     with pytest.raises(NotFittedError):
         machine_of(model)
     with pytest.raises(NotFittedError):
-        expansion_of(model)
+        machine_of(model)
 
 
 @pytest.mark.parametrize("model", [LinearSVC(), GaussianProcessClassifier(), 3, "SVC", None, SVC, KernelMachine])
@@ -476,13 +475,8 @@ def test_objects_that_know_their_machine_are_asked():
             return machine
 
     assert machine_of(Ours()) is machine
-    assert expansion_of(Ours()) is machine.expansion
+    assert machine_of(Ours()).expansion is machine.expansion
     assert machine_of(machine) is machine
-
-
-def test_an_expansion_is_its_own_expansion():
-    expansion = Expansion(Linear(), np.eye(2), np.ones((2, 1)))
-    assert expansion_of(expansion) is expansion
 
 
 def test_machines_survive_pickling():

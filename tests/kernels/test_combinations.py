@@ -17,6 +17,7 @@ from preimage.kernels import (
     Constant,
     Cosine,
     Gaussian,
+    InnerProduct,
     Laplacian,
     Linear,
     Matern,
@@ -24,12 +25,12 @@ from preimage.kernels import (
     Polynomial,
     Precomputed,
     Product,
-    ProfileKernel,
-    ProfileProduct,
-    ProfileSum,
     RationalQuadratic,
+    Scaled,
     Sum,
+    is_profile,
 )
+from preimage.persistence._registry import class_named
 from preimage.testing import check_kernel
 
 
@@ -54,26 +55,29 @@ def test_profiles_of_one_quantity_stay_profiles():
         Gaussian() ** 2,
         2 * (Gaussian() + 0.5 * RationalQuadratic()) ** 2,
     ):
-        assert isinstance(kernel, ProfileKernel) and kernel.is_radial
-    assert isinstance(Gaussian() + Gaussian(), ProfileSum)
-    assert isinstance(Linear() * Polynomial(), ProfileProduct)
+        assert is_profile(kernel) and kernel.is_radial
+    for kernel in (Linear() * Polynomial(), Constant(2.0) + 3 * Linear(), Linear() ** 2):
+        assert is_profile(kernel) and kernel.pairwise == InnerProduct()
 
 
 def test_profiles_of_different_quantities_do_not():
-    assert type(Gaussian() + Linear()) is Sum
-    assert type(Gaussian() * Laplacian()) is Product
-    assert type(Cosine() + Gaussian()) is Sum
+    for kernel in (Gaussian() + Linear(), Gaussian() * Laplacian(), Cosine() + Gaussian(), 2 * Cosine(), Cosine() ** 2):
+        assert not is_profile(kernel) and not kernel.is_radial
+
+
+def test_files_of_earlier_versions_name_classes_of_profiles():
+    for old, new in (("ProfileSum", Sum), ("ProfileProduct", Product), ("ScaledProfile", Scaled)):
+        assert class_named(f"kernels.{old}") is new
 
 
 def test_long_sums_are_written_and_bounded_in_time_proportional_to_their_length():
     """Sixty levels of nesting: doubling the work per level would not end."""
     gaussians, counts = (sum(kind() for _ in range(60)) for kind in (Gaussian, AdditiveChi2))
     assert (
-        repr(Gaussian(0.5) + 2 * Linear())
-        == "Sum(left=Gaussian(gamma=0.5), right=ScaledProfile(factor=2.0, kernel=Linear()))"
+        repr(Gaussian(0.5) + 2 * Linear()) == "Sum(left=Gaussian(gamma=0.5), right=Scaled(factor=2.0, kernel=Linear()))"
     )
     assert "..." in repr(gaussians) and len(repr(gaussians)) < 800
-    assert "ProfileSum" in repr(KernelPCA(kernel=gaussians))
+    assert "Sum" in repr(KernelPCA(kernel=gaussians))
     assert counts.lowest_input == 0 and counts.is_bound_to_columns
 
 
@@ -106,8 +110,8 @@ def test_numbers_are_added_from_both_sides_and_divide(kernel, number, rng):
     assert_allclose((kernel + number)(X, Y), kernel(X, Y) + float(number))
     assert_allclose((number + kernel)(X, Y), kernel(X, Y) + float(number))
     assert_allclose((kernel / number)(X, Y), kernel(X, Y) / float(number))
-    assert isinstance(kernel + number, ProfileKernel) == isinstance(kernel, ProfileKernel)
-    if isinstance(kernel, ProfileKernel):
+    assert is_profile(kernel + number) == is_profile(kernel)
+    if is_profile(kernel):
         assert (kernel + number).pairwise == (Constant(1.0) * kernel).pairwise == kernel.pairwise
 
 

@@ -1,13 +1,16 @@
 """Names, functions and parameters of scikit-learn."""
 
+import re
+
 import numpy as np
 import pytest
+from all_estimators import public_estimators
 from numpy.testing import assert_allclose
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 
+from preimage import KernelPCA
 from preimage.exceptions import UnsupportedKernelError
-from preimage.kernels import CallableKernel, Gaussian, as_kernel
-from preimage.kernels._names import KERNEL_NAMES
+from preimage.kernels import KERNELS, CallableKernel, Gaussian, Laplacian, Matern, Polynomial, as_kernel
 
 
 @pytest.mark.parametrize("name", sorted(PAIRWISE_KERNEL_FUNCTIONS))
@@ -23,7 +26,7 @@ def test_named_kernels_are_scikit_learns(name, gamma, rng):
     assert_allclose(kernel(X, Y), expected, rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", [name for name in KERNEL_NAMES if name != "precomputed"])
+@pytest.mark.parametrize("name", [name for name in KERNELS.names if name != "precomputed"])
 def test_every_name_gives_a_kernel(name, rng):
     X = rng.random(size=(6, 4))
     assert np.isfinite(as_kernel(name).resolve(X)(X)).all()
@@ -32,6 +35,33 @@ def test_every_name_gives_a_kernel(name, rng):
 def test_unknown_names_are_answered_with_the_known_ones():
     with pytest.raises(ValueError, match=r"Unknown kernel 'rfb'.*rbf"):
         as_kernel("rfb")
+
+
+def test_named_kernels_take_their_own_parameters():
+    assert as_kernel("matern", kernel_params={"nu": 0.5}).is_same(Matern(None, nu=0.5))
+    assert as_kernel("poly", degree=5, kernel_params={"degree": 2, "gamma": 0.1}).is_same(Polynomial(2, 0.1))
+    assert as_kernel("laplacian", degree=5, kernel_params={}).is_same(Laplacian(None))  # lenient as scikit-learn is
+    with pytest.raises(ValueError, match="'matern' has no parameter 'mu'; its parameters are gamma, nu"):
+        KernelPCA(kernel="matern", kernel_params={"mu": 0.5}).fit(np.eye(5))
+    with pytest.raises(ValueError, match="'linear' has no parameter 'gamma'; it has none"):
+        as_kernel("linear", kernel_params={"gamma": 0.5})
+
+
+def test_parameters_are_set_on_a_kernel_that_is_one():
+    for parameters in ({"gamma": 0.5}, {"kernel_params": {"gamma": 0.5}}):
+        with pytest.raises(ValueError, match=r"gamma=0.5 has no effect.*kernel__gamma"):
+            as_kernel(Gaussian(0.3), **parameters)
+    assert as_kernel(Gaussian(0.3), kernel_params={}).is_same(Gaussian(0.3))
+
+
+def test_docstrings_name_kernels_that_exist():
+    named = []
+    for each in (as_kernel, *public_estimators()):
+        text = each.__doc__ or ""
+        lists = re.findall(r"A name (?:of scikit-learn )?\(([^)]*)\)", text)
+        named += re.findall(r'"(\w+)"', " ".join(lists)) + re.findall(r'\bkernel="(\w+)"', text)
+    assert set(named) <= set(KERNELS.names)
+    assert {"rbf", "laplacian", "precomputed", "chi2"} <= set(named), "the lists were found"
 
 
 def test_other_things_are_no_kernels():

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy import sparse
+from scipy import sparse, stats
+from scipy.spatial.distance import cdist
 from sklearn.gaussian_process import kernels as gp
 from sklearn.metrics.pairwise import additive_chi2_kernel, chi2_kernel, laplacian_kernel
 
@@ -20,6 +21,7 @@ from preimage.kernels import (
     Multiquadric,
     RationalQuadratic,
     ScaledInputs,
+    Student,
     gamma_from_width,
 )
 from preimage.kernels._pairwise import SquaredDistance
@@ -58,6 +60,16 @@ def test_matern_equals_the_gaussian_process_kernel(nu, rng):
     X, length_scale = rng.normal(size=(8, 3)), 1.7
     kernel = Matern(gamma_from_width(length_scale, "length_scale"), nu)
     assert_allclose(kernel(X), gp.Matern(length_scale, nu=nu)(X), rtol=1e-10)
+
+
+def test_student_is_the_density_over_its_maximum_and_becomes_a_gaussian(rng):
+    X, Y = rng.normal(size=(7, 3)), rng.normal(size=(5, 3))
+    r = cdist(X, Y)
+    for nu in (0.5, 3.0, 40.0):
+        assert_allclose(Student(1.0, nu)(X, Y), stats.t(nu).pdf(r) / stats.t(nu).pdf(0), rtol=1e-12)
+    assert_allclose(Student(0.7, 1.0)(X, Y), RationalQuadratic(0.7)(X, Y), rtol=1e-14)
+    # 1 + γs/ν is rounded to one here.
+    assert_allclose(Student(0.7, 1e18)(X, Y), Gaussian(0.35)(X, Y), rtol=1e-13)
 
 
 def test_other_smoothness_is_refused():

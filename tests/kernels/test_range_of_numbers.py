@@ -17,11 +17,12 @@ from preimage.kernels import (
     Polynomial,
     RationalQuadratic,
     Sigmoid,
+    Student,
     resolve_gamma,
 )
 
 BASE = np.random.default_rng(0).normal(size=(9, 3))
-DECAYING = [Gaussian, Laplacian, RationalQuadratic, InverseMultiquadric, Matern]
+DECAYING = [Gaussian, Laplacian, RationalQuadratic, InverseMultiquadric, Matern, Student]
 SCALES = [1e-300, 1e-160, 1e-10, 1e10, 1e100, 1e149]
 
 

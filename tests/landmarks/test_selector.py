@@ -7,12 +7,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
 
+from preimage import landmarks
 from preimage._engine.arrays import to_numpy
 from preimage._engine.rows import forced_block_shape
 from preimage.exceptions import IndefiniteKernelWarning, UnsupportedKernelError
 from preimage.kernels import Gaussian, Linear, Multiquadric, Polynomial, Precomputed, Sigmoid
 from preimage.landmarks import (
-    LANDMARK_NAMES,
     AutoLandmarks,
     FeatureAnalysis,
     KMeans,
@@ -262,7 +262,7 @@ def test_warns_of_an_indefinite_kernel():
 
 
 def test_names_numbers_and_selectors():
-    for name in LANDMARK_NAMES:
+    for name in landmarks.SELECTORS.names:
         assert isinstance(as_landmarks(name).select(Gaussian(1.0), data()), Landmarks)
     assert as_landmarks(7).n_landmarks == 7
     selector = Uniform(3)

@@ -60,9 +60,9 @@ from preimage.kernels import (
     Patches,
     Polynomial,
     Precomputed,
-    ProfileSum,
     ScaledInputs,
     Sigmoid,
+    Sum,
     Warped,
 )
 from preimage.persistence._file import from_bytes, to_bytes
@@ -657,7 +657,7 @@ def test_sparse_points_that_would_be_read_beyond_their_end_are_refused(part, cha
 def test_a_small_file_cannot_ask_for_endless_time():
     kernel = Gaussian(0.5)
     for _ in range(80):
-        kernel = ProfileSum(kernel, kernel)
+        kernel = Sum(kernel, kernel)
     with pytest.raises(ValueError, match="at most 10000 parts"):
         from_bytes(to_bytes(kernel))
 

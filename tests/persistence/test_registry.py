@@ -6,11 +6,13 @@ import inspect
 import numpy as np
 import pytest
 from for_each import for_each
+from model_files import document_of, with_document
 
+from preimage import KernelPCA
 from preimage._models.machines import outputs
 from preimage.kernels import Gaussian, Linear, Product, Sum
 from preimage.persistence._file import from_bytes, to_bytes
-from preimage.persistence._registry import ROOMS, class_named, name_of, registered_classes
+from preimage.persistence._registry import RENAMED, ROOMS, class_named, name_of, registered_classes
 from preimage.solvers import FixedPoint, Mixtures
 
 pytest.importorskip("safetensors", reason="files are safetensors")
@@ -89,3 +91,18 @@ def test_other_names_are_refused(name):
 def test_sums_of_any_kernels_are_kernels_of_files():
     kernel = Sum(Product(Gaussian(0.1), Linear()), 2.0 * Gaussian(0.3) ** 2)
     assert from_bytes(to_bytes(kernel)).is_same(kernel)
+
+
+def test_every_new_name_is_the_name_of_a_class_and_no_old_one_is():
+    for old, new in RENAMED.items():
+        assert name_of(class_named(old)) == new and new not in RENAMED
+
+
+def test_files_with_an_old_name_of_a_class_are_read(monkeypatch):
+    monkeypatch.setitem(RENAMED, "models.OldPCA", "estimators.KernelPCA")
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    data = to_bytes(KernelPCA(2, gamma=0.5).fit(X))
+    document = document_of(data)
+    document["value"]["class"] = "models.OldPCA"
+    again = from_bytes(with_document(data, document))
+    np.testing.assert_array_equal(again.transform(X), from_bytes(data).transform(X))

@@ -4,7 +4,7 @@ import pytest
 
 from preimage.kernels import CallableKernel, Gaussian, Sigmoid
 from preimage.reduced_sets import Construct, Distill, Refine, Select, as_reducer
-from preimage.reduced_sets._names import REDUCER_NAMES
+from preimage.reduced_sets._names import REDUCERS
 
 
 @pytest.mark.parametrize(
@@ -24,11 +24,11 @@ def test_the_default_depends_on_kernel_and_data(kernel, has_data, expected):
 def test_names_are_reducers_with_default_parameters_and_reducers_stay():
     mine = Construct(n_starts=8)
     assert as_reducer(mine, Gaussian(), has_data=True) is mine
-    for name in REDUCER_NAMES[1:]:
+    for name in REDUCERS.names[1:]:
         assert repr(as_reducer(name, Gaussian(), has_data=True)).endswith("()")
 
 
 @pytest.mark.parametrize("method", ["merge", None, Construct])
 def test_other_names_are_refused(method):
-    with pytest.raises(ValueError, match="Choose one of 'auto', 'select'"):
+    with pytest.raises(ValueError, match="known are 'auto', 'select'"):
         as_reducer(method, Gaussian(), has_data=True)

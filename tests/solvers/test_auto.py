@@ -53,7 +53,7 @@ def test_unfitted_solvers_say_so():
 
 
 def test_unknown_solvers_are_refused():
-    with pytest.raises(ValueError, match="fixed_point, gradient"):
+    with pytest.raises(ValueError, match="'fixed_point', 'gradient'"):
         as_preimage("newton")
 
 

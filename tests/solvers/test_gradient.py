@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize, rosen, rosen_der
 
 from preimage._engine.arrays import to_numpy
+from preimage.descent import SameFunction, minimize_set
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Expansion
 from preimage.kernels import (
@@ -20,8 +21,6 @@ from preimage.kernels import (
     Sigmoid,
 )
 from preimage.solvers import Box, FixedPoint, Gradient, QuasiNewton, Reason, minimize_rows, objective_at
-from preimage.solvers._descent import SameFunction
-from preimage.solvers._gradient import minimize_set
 
 
 def random_target(rng, kernel, n=20, d=3, q=6):

@@ -8,7 +8,6 @@ from sklearn.decomposition import PCA
 
 from preimage import KernelPCA
 from preimage.kernels import Constant, Gaussian, Linear, Polynomial
-from preimage.solvers._left_out_maps import RIDGES
 from preimage.solvers._map_choice import (
     CAREFUL,
     SURE,
@@ -17,9 +16,8 @@ from preimage.solvers._map_choice import (
     choose_map,
     distinct_rows,
     judge_maps,
-    leave_one_out_errors,
-    ridge_weights,
 )
+from preimage.solvers._map_errors import RIDGES, leave_one_out_errors, ridge_weights
 
 
 @pytest.fixture(scope="module")

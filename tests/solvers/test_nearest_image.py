@@ -25,7 +25,7 @@ from preimage.kernels import (
     Warped,
 )
 from preimage.solvers import DistanceConstraint, FixedPoint, Gradient, MultiStart, Reason, WeightedMean, objective_at
-from preimage.solvers._nearest_image import TargetObjective, distance_model
+from preimage.solvers._distance import TargetObjective, distance_model
 
 
 class _Rational(ProfileKernel):
@@ -218,7 +218,7 @@ def random_target_nearest_image(rng, kernel, n=20, d=3, q=6, mixed=True):
 def test_batches_do_not_matter(rng, monkeypatch):
     target, start = random_target_nearest_image(rng, Gaussian(0.5), q=40), rng.normal(size=(40, 3))
     together = FixedPoint().solve(target, start)
-    monkeypatch.setattr("preimage.solvers._blocks.BLOCK_BYTES", 1)
+    monkeypatch.setattr("preimage.descent._blocks.BLOCK_BYTES", 1)
     blocks = FixedPoint().solve(target, start)
     alone = [FixedPoint().solve(target[j], start[j : j + 1]).points[0] for j in range(40)]
     # Rounding may let a problem stop one step earlier, within the tolerance.

@@ -7,10 +7,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from preimage._engine.arrays import to_numpy
 from preimage._engine.typing import Array
+from preimage.descent import Batched
 from preimage.feature_space import Expansion
 from preimage.kernels import Gaussian, ShiftedInputs
 from preimage.solvers import FixedPoint, PreimageResult, Reason, objective_at
-from preimage.solvers._preimage import Batched, direct_result
+from preimage.solvers._preimage import direct_result
 
 
 def test_objective_at_is_the_paired_distance(rng, block_shape):

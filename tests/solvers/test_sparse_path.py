@@ -95,7 +95,7 @@ def test_a_path_ends_before_its_number_where_the_nearest_image_has_fewer_or_the_
 
 
 def test_a_path_stops_when_it_has_too_many_coordinates(target, monkeypatch):
-    from preimage.solvers._nearest_image import TargetObjective
+    from preimage.solvers._distance import TargetObjective
 
     def n_evaluations(**choice):
         calls, evaluate = [], TargetObjective.at

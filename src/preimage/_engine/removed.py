@@ -30,6 +30,7 @@ REMOVED = {
     "Select.rule=eigenvectors": "rule='removal' is exact, faster, and never worse in a step.",
     "leave_one_out.method=refit": "method='exact' gives the same scores to rounding errors.",
     "linear_leave_one_out.method=refit": "method='exact' gives the same scores to rounding errors.",
+    "ConformalMap.penalty": "Its correction was unstable; LearnedMap(kernel='linear') is a regression with a ridge.",
     "DistanceConstraint.form": "The form is 'inner_products'; the published one is for targets of length one.",
     "WeightedMean.form": "The form is 'inner_products'; the published one is for targets of length one.",
     "RandomlyPivotedCholesky.method": "Rows are drawn as method='accelerated' did; block_size=1 draws one at a time.",

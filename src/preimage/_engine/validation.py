@@ -54,37 +54,8 @@ from preimage._engine.scale import is_moderate, refuse_far_queries, training_inp
 from preimage._engine.typing import Array, Rows, Seed, Targets
 from preimage._engine.warnings import unwarned
 
-__all__ = [
-    "Interval",
-    "MissingValues",
-    "Options",
-    "RealNotInt",
-    "StrOptions",
-    "all_rows",
-    "blocks_of",
-    "check_coordinate_shape",
-    "check_coordinates",
-    "check_finite_block",
-    "check_gram",
-    "check_labels",
-    "check_lazy_points",
-    "check_model_inputs",
-    "check_parameters",
-    "check_points",
-    "check_same_device",
-    "check_targets",
-    "check_weights",
-    "count_rows",
-    "feature_names_in",
-    "generator",
-    "is_stream",
-    "moderate_weights",
-    "own_parameters",
-    "parameters",
-    "refuse_stream",
-    "require_in_memory",
-    "with_weight",
-]
+# Names of scikit-learn that other modules take from here.
+__all__ = ["Interval", "MissingValues", "Options", "RealNotInt", "StrOptions", "count_rows"]
 
 # Largest difference of a precomputed kernel matrix and its transpose, in rounding units of its largest entry. Values
 # from products of a thousand columns differ by about as many units; ten times more would let matrices pass that were

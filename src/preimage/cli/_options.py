@@ -1,16 +1,17 @@
 """The options that commands share, one spelling and one meaning each; from their text to values, or a usage error."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal
 
 import typer
 
 from preimage._engine.warnings import warn_user
 from preimage.cli._console import speaker
 from preimage.cli._errors import UsageError
+from preimage.kernels import KERNELS
 
 # The words for what is chosen from the data, and for nothing at all.
 AUTO: Literal["auto"] = "auto"
@@ -111,6 +112,17 @@ def count_of(what: str, fewest: int = 1, none: Any = None) -> Callable[[str], An
     return parse
 
 
+def one_of(names: Sequence[str], help: str) -> Any:
+    """An option whose value is one of some names."""
+
+    def parse(text: str) -> str:
+        if text not in names:
+            raise typer.BadParameter(f"{text!r} is not one of {', '.join(map(repr, names))}.")
+        return text
+
+    return option("NAME", help, parse)
+
+
 def output_format(text: str) -> str:
     """The name of a format, as the suffix that files of it have; a folder has none."""
     name = text.lower().removeprefix(".")
@@ -149,18 +161,8 @@ ComponentsOrAuto = Annotated[Any, option("auto|N|FRACTION", _COMPONENTS.format("
 _RULES = "a number, or a rule: auto, scale, median or pN (1 / median or percentile N of |x-y|²)."
 Gamma = Annotated[Any, option("RULE|NUMBER", f"γ of the kernel exp(-γ|x-y|²): {_RULES}", gamma)]
 Width = Annotated[Any, option(None, "1/γ.", gamma_of_width, "--width", hidden=True)]
-KernelName = Literal[
-    "rbf",
-    "laplacian",
-    "matern",
-    "rational_quadratic",
-    "inverse_multiquadric",
-    "linear",
-    "poly",
-    "exponential",
-    "cosine",
-]
-Kernel = Annotated[KernelName, option("NAME", f"One of {', '.join(get_args(KernelName))}.")]
+_KERNELS = KERNELS.on_command_line()
+Kernel = Annotated[Any, one_of(_KERNELS, f"One of {', '.join(_KERNELS)}.")]
 Degree = Annotated[int, option("N", "Degree of the polynomial kernel.", min=1)]
 Coef0 = Annotated[float, option("NUMBER", "Constant of the polynomial kernel.")]
 _LANDMARKS = "Points that carry the model; auto: none up to 20,000 rows, else 1,000; none: exact, in memory."

@@ -14,6 +14,7 @@ from preimage.cli._console import one_line
 from preimage.cli._errors import FileError, UsageError
 from preimage.cli.runs._partial import Making, is_own
 from preimage.cli.tables._paths import PICTURES, format_of
+from preimage.interop._pipeline import final_step
 
 FIGURES = (".png", ".pdf", ".svg")
 # Formats of tables that are written.
@@ -137,7 +138,7 @@ def draw_compression(model: Any, small: Any, X: Array, y: Array) -> Any:
 
     from preimage.plotting import CompressionDisplay
 
-    last = small[-1] if hasattr(small, "steps") else small
+    last = final_step(small)
     around = {max(1, int(last.n_points_ * factor)) for factor in (0.25, 0.5, 1, 2)}
     sizes = sorted(size for size in around if size <= last.n_original_points_)
     kernel = last.machine_.expansion.kernel

@@ -7,6 +7,7 @@ import numpy as np
 
 from preimage._engine.arrays import itemsize
 from preimage._engine.progress import stage
+from preimage._engine.registry import Part, Registry
 from preimage._engine.validation import Interval, check_parameters
 from preimage.eigensolvers._block_krylov import BlockKrylov, block_width
 from preimage.eigensolvers._eigensolver import (
@@ -77,7 +78,14 @@ def affordable_columns(n: int, k: int) -> int:
     return min(n // 2 + 2 * k, n - 1)
 
 
-EIGENSOLVER_NAMES = ("auto", "dense", "block_krylov", "arpack")
+EIGENSOLVERS: Registry[Eigensolver] = Registry(
+    "eigensolver",
+    Part("auto", SureKrylov, "chosen by size and number of components"),
+    Part("dense", Dense, "LAPACK: all digits, cubic time"),
+    Part("block_krylov", BlockKrylov, "few leading pairs of a large matrix"),
+    Part("arpack", Arpack, "SciPy's solver, one vector at a time"),
+    also="an Eigensolver of preimage.eigensolvers",
+)
 
 # Up to this size the first block of an iteration would be the whole matrix.
 TINY = 32
@@ -107,7 +115,7 @@ class EigenOptions:
     Attributes
     ----------
     eigensolver : str or Eigensolver
-        One of `EIGENSOLVER_NAMES`, or a solver with parameters of its own.
+        A name of `EIGENSOLVERS`, or a solver with parameters of its own.
     tol : float or None
         Relative residual that a named iterative solver must reach; None is its default.
     max_iter : int or None
@@ -136,21 +144,13 @@ class EigenOptions:
             if hasattr(self.eigensolver, "_parameter_constraints"):
                 check_parameters(self.eigensolver)
             return self.eigensolver
-        name = self.eigensolver
-        if name not in EIGENSOLVER_NAMES:
-            raise ValueError(f"Unknown eigensolver {name!r}; known: {', '.join(EIGENSOLVER_NAMES)}.")
-        if name == "auto":
-            if is_direct(size, k, held, n_bytes):
-                name = "dense"
-            elif held and size <= LARGEST_SURE and self.max_iter is None:
-                return SureKrylov(tol=self.tol)
-            else:
-                name = "block_krylov"
-        if name == "dense" or size <= TINY:
-            return Dense()
-        if name == "block_krylov":
-            return BlockKrylov(tol=self.tol, max_iter=self.max_iter)
-        return Arpack(tol=self.tol or 0.0, max_iter=self.max_iter)
+        part = EIGENSOLVERS[self.eigensolver]
+        if part.make is SureKrylov and not (held and size <= LARGEST_SURE and self.max_iter is None):
+            part = EIGENSOLVERS["block_krylov"]
+        is_small = size <= TINY or (self.eigensolver == "auto" and is_direct(size, k, held, n_bytes))
+        part = EIGENSOLVERS["dense"] if is_small else part
+        options = {"tol": self.tol, "max_iter": self.max_iter}
+        return part.made(**{name: value for name, value in options.items() if name in part.parameters})
 
     def require_room(self, operator: Operator, k: int) -> None:
         """Refuse k pairs of a matrix that is not held if their work arrays take more than `max_bytes`."""

@@ -47,6 +47,7 @@ from preimage._models.completion import (
     noisy_energy,
 )
 from preimage._models.components import Wanted
+from preimage.descent import Box
 from preimage.eigensolvers._names import EigenOptions
 from preimage.estimators._categorical_columns import CategoricalColumns
 from preimage.estimators._conditional_imputation import CONDITIONAL, ENERGY, ConditionalImputation
@@ -59,7 +60,6 @@ from preimage.exceptions import ConvergenceWarning, UnsupportedKernelError
 from preimage.kernels import Gaussian, Kernel
 from preimage.landmarks import LandmarkSelector
 from preimage.persistence import Saved
-from preimage.solvers._descent import Box
 
 # Rows that a model is fitted to; of more, so many are drawn. Each round fills all of them: this many take a minute, and
 # the model has at most 1,000 landmarks in any case.

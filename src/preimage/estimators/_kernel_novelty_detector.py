@@ -423,7 +423,7 @@ class KernelNoveltyDetector(ReportsProgress, OutlierMixin, FiniteResults, Saved,
         """For new rows; see `SpanDistance.functions`."""
         check_is_fitted(self)
         frame = self.kernel_pca_.subspace_.frame
-        if not getattr(frame.kernel, "is_radial", False):
+        if not frame.kernel.is_radial:
             raise UnsupportedKernelError(
                 "KernelNoveltyDetector is a kernel machine where k(x, x) is the same everywhere, as it is of Gaussian, "
                 f"Laplacian and other kernels of distances; {frame.kernel!r} is none."

@@ -137,7 +137,7 @@ class KernelPCA(
     coef0 : float, default=1.0
         Constant of the polynomial and sigmoid kernels.
     kernel_params : dict or None, default=None
-        Keyword arguments of a kernel given as a function.
+        Keyword arguments of a kernel given as a function, or parameters of a named one: ``{"nu": 0.5}`` of "matern".
     landmarks : None, int, str or LandmarkSelector, default=None
         None uses all rows. A number m means ``AutoLandmarks(m)``: centres of m clusters, or rows where inputs cannot be
         averaged. "rpcholesky", "sparse_greedy", "kmeans", "uniform", "pivoted_cholesky" and selectors of

@@ -31,11 +31,11 @@ from preimage.estimators._kernel_input import (
 from preimage.estimators._landmark_fit import landmark_inputs
 from preimage.feature_space import Expansion
 from preimage.kernels import Kernel
-from preimage.landmarks import LANDMARK_NAMES, Landmarks, LandmarkSelector, SparseGreedy, as_landmarks
+from preimage.landmarks import SELECTORS, Landmarks, LandmarkSelector, SparseGreedy, as_landmarks
 from preimage.persistence import Saved
 
 LANDMARK_MACHINE_CONSTRAINTS = {
-    "landmarks": [Interval(Integral, 1, None, closed="left"), StrOptions(set(LANDMARK_NAMES)), LandmarkSelector],
+    "landmarks": [Interval(Integral, 1, None, closed="left"), StrOptions(set(SELECTORS.names)), LandmarkSelector],
     **KERNEL_CONSTRAINTS,
     "fit_intercept": ["boolean"],
     "verbose": ["verbose"],

@@ -11,12 +11,12 @@ from preimage._engine.arrays import array_namespace, is_lazy
 from preimage._engine.typing import Array, Rows
 from preimage._models.completion import GivenScale, MeasuredErrors, RepairedRows, SubspaceEnergy, measured_errors
 from preimage._models.completion._losses import as_loss
+from preimage.descent import Batched
 from preimage.estimators._missing_entries import check_incomplete, known_entries, map_incomplete
 from preimage.estimators._preimages import points_of
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Subspace
 from preimage.solvers import Preimage, PreimageResult
-from preimage.solvers._preimage import Batched
 
 ADVICE = "a larger `scale` makes the loss smoother."
 

@@ -10,15 +10,14 @@ from preimage._engine.typing import Array, Seed
 from preimage._engine.validation import generator
 from preimage._engine.warnings import unwarned
 from preimage._models.machines import Coordinates, KernelMachine
+from preimage.descent import spread
 from preimage.estimators import compress
 from preimage.explorer._models import PageModel
-from preimage.explorer._precision import POINT_STEP, in_steps
-from preimage.explorer._words import counted, percent
+from preimage.explorer._precision import POINT_STEP, counted, in_steps, percent
 from preimage.feature_space import Expansion
-from preimage.kernels import Kernel, ProfileKernel
+from preimage.kernels import Kernel, is_profile
 from preimage.landmarks import AutoLandmarks
 from preimage.reduced_sets import Distill, Reducer, Reduction
-from preimage.solvers._descent import spread
 
 # Rows that a small model is fitted to, and steps in which its points move. On the 7,291 digits of USPS with 16
 # components pre-images move by 1.4 % of the spread of the data without a step (3 s on one core), 0.35 % with 20 steps
@@ -133,7 +132,7 @@ def _some_at_least(points: np.ndarray, target: Expansion) -> np.ndarray:
 
 def _deviations_seen(kernel: Kernel, points: np.ndarray) -> Any:
     """The deviation of points along one column: of all columns together where the kernel sees these alike."""
-    alike = isinstance(kernel, ProfileKernel)
+    alike = is_profile(kernel)
     return spread(points) / points.shape[1] ** 0.5 if alike else np.std(points, axis=0)
 
 

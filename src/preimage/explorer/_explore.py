@@ -1,28 +1,35 @@
 """From a fitted model and its data to a web page."""
 
-from collections.abc import Sequence
-from numbers import Integral
+from collections.abc import Mapping, Sequence
+from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+
 from preimage._engine.arguments import names_its_arguments
-from preimage._engine.arrays import from_device
+from preimage._engine.arrays import from_device, is_foreign
 from preimage._engine.progress import progress_bar
 from preimage._engine.typing import Array, Rows, Seed, Targets
-from preimage.estimators import KernelNoveltyDetector, OrientedKernelPCA, SemiSupervisedKernelPCA
+from preimage.estimators import CompressedTransformer, KernelNoveltyDetector, OrientedKernelPCA, SemiSupervisedKernelPCA
 from preimage.explorer._compression import said_of
-from preimage.explorer._drawn import DrawnRows, filled_entries
-from preimage.explorer._explorer import Explorer
-from preimage.explorer._fronts import taken_apart
 from preimage.explorer._kinds import view_record
 from preimage.explorer._labels import read_labels
-from preimage.explorer._models import fitted_kernel
-from preimage.explorer._named import named_models
-from preimage.explorer._parts import Smaller, read_part
-from preimage.explorer._precision import require_finite
-from preimage.explorer._samples import PICTURES, number_of_rows
-from preimage.explorer._words import counted, shown
-from preimage.kernels import ProfileKernel
+from preimage.explorer._models import fitted_kernel, width_of
+from preimage.explorer._page import Explorer
+from preimage.explorer._parts import read_part
+from preimage.explorer._precision import counted, require_finite, shown
+from preimage.explorer._rows import PICTURES, DrawnRows, filled_entries, number_of_rows
+from preimage.interop import machine_of
+from preimage.interop._pipeline import final_step, taken_apart, unwrapped
+from preimage.kernels import Kernel, is_profile
+from preimage.persistence import on_host
 
+# Widths that differ by less are one: rules such as "median" give the same number up to rounding.
+SAME_WIDTH = 1e-9
+# Names of kernels that have no width.
+WITHOUT_WIDTH = ("linear", "cosine", "precomputed")
 # Raised when pages change in a way that matters to those who read their data.
 VERSION = 1
 _METHODS: dict[type, str] = {
@@ -136,11 +143,13 @@ def explore(
     n_components = None if n_components is None else _count("n_components", n_components)
     X, y = (from_device(values) for values in (X, y))
     with progress_bar(verbose):
-        models = named_models(model, widths, X, y)
-        labels = read_labels(y, number_of_rows(X), models.are_partly_labelled, label_name)
+        estimators, model_names, initial = named_models(model, widths, X, y)
+        # −1 among labels stands for none in models that learn from rows without labels.
+        unlabelled = any(isinstance(taken_apart(each)[1], SemiSupervisedKernelPCA) for each in estimators)
+        labels = read_labels(y, number_of_rows(X), unlabelled, label_name)
         is_picture = kind in PICTURES or image_shape is not None or mask is not None
         drawn = DrawnRows.of(X, labels, colors, max_samples, 1 if is_picture else 4, random_state)
-        parts = [read_part(estimator, drawn) for estimator in models.estimators]
+        parts = [read_part(estimator, drawn) for estimator in estimators]
         view, said = view_record(
             parts[0].inputs,
             kind=kind,
@@ -152,16 +161,16 @@ def explore(
             names=drawn.names if names is None else names,
             units=units,
         )
-        options = Smaller(n_components, n_points, random_state)
-        made = [part.record(name, options) for name, part in zip(models.names(), parts, strict=True)]
+        wishes = n_components, n_points, random_state
+        made = [part.record(name, *wishes) for name, part in zip(model_names, parts, strict=True)]
     records, notes, losses = zip(*made, strict=True)
     about_rows = [*drawn.messages(), *filled_entries(drawn.values)]
-    about_models = [*_notes(models.names(), notes), *said_of([loss for loss in losses if loss is not None])]
+    about_models = [*_notes(model_names, notes), *said_of([loss for loss in losses if loss is not None])]
     header = {
         "version": VERSION,
-        "title": shown(_title(models.estimators[0], drawn.total) if title is None else title),
+        "title": shown(_title(estimators[0], drawn.total) if title is None else title),
         "messages": [*said, *about_rows, *about_models],
-        "initial": models.initial,
+        "initial": initial,
         "view": view,
         "samples": drawn.record(parts[0].inputs, view["kind"]),
         "models": list(records),
@@ -181,7 +190,7 @@ def _title(estimator: Any, total: int) -> str:
     last = taken_apart(estimator)[1]
     method = next((name for cls, name in _METHODS.items() if isinstance(last, cls)), "Kernel PCA")
     kernel = fitted_kernel(last)
-    named = f", {type(kernel).__name__} kernel" if isinstance(kernel, ProfileKernel) else ""
+    named = f", {type(kernel).__name__} kernel" if is_profile(kernel) else ""
     return f"{method} of {counted(total, 'row')}{named}"
 
 
@@ -193,3 +202,116 @@ def _notes(names: list[str], notes: Sequence[list[str]]) -> list[str]:
         about = [name for name, each in zip(names, notes, strict=True) if sentence in each]
         said.append(sentence if len(about) == len(names) else f"{', '.join(about)}: {sentence}")
     return said
+
+
+def named_models(model: Any, widths: Sequence[float] | None, X: Rows, y: Targets) -> tuple[list[Any], list[str], int]:
+    """The models that a user asks for: one, several, or copies of one at several widths.
+
+    Returns
+    -------
+    estimators : list
+    names : list of str
+        For menus: those given, else widths where they differ, else classes.
+    initial : int
+        The number of the one to show first.
+    """
+    estimators = list(model.values()) if isinstance(model, Mapping) else model
+    estimators = list(estimators) if isinstance(estimators, (list, tuple)) else [estimators]
+    if not estimators:
+        raise ValueError("explore was given no model: the list is empty.")
+    for each in estimators:
+        fitted_kernel(taken_apart(each)[1])  # which refuses what pages cannot show
+    estimators = [on_host(each) if _is_on_device(taken_apart(each)[1]) else each for each in estimators]
+    first, initial = estimators[0], 0
+    if widths is not None:
+        if len(estimators) > 1:
+            raise ValueError(
+                f"explore was given {len(estimators)} models and widths. Widths are for one model, of which copies are "
+                "fitted; leave them out to compare the models."
+            )
+        estimators = _with_widths(first, widths, X, y)
+        initial = next(i for i, each in enumerate(estimators) if each is first)
+    elif isinstance(model, Mapping):
+        return estimators, [shown(name) for name in model], 0
+    classes = [type(taken_apart(each)[1]).__name__ for each in estimators]
+    if len(estimators) == 1:
+        return estimators, classes, 0
+    found = [_width(each) for each in estimators]
+    if np.all(np.isfinite(found)) and len(set(found)) == len(found):
+        return estimators, [f"γ = {width:.3g}" for width in found], initial
+    return estimators, [f"{number + 1}: {name}" for number, name in enumerate(classes)], initial
+
+
+def _with_widths(estimator: Any, widths: Sequence[Any], X: Rows, y: Targets) -> list[Any]:
+    """The model and its copies with these widths as γ of its kernel, fitted to X and y; by width, each width once."""
+    models = [estimator]
+    for width in _checked(widths):
+        copy = _unfitted(estimator)
+        _set_width(copy, width)
+        copy = copy.fit(X) if y is None else copy.fit(X, y)
+        if not any(np.isclose(_width(copy), _width(each), rtol=SAME_WIDTH, atol=0) for each in models):
+            models.append(copy)
+    return sorted(models, key=_width)
+
+
+def _is_on_device(model: Any) -> bool:
+    """Whether a fitted model has other arrays than NumPy's."""
+    model = getattr(model, "kernel_pca_", model)
+    return is_foreign((model.subspace_.frame if hasattr(model, "subspace_") else machine_of(model).expansion).points)
+
+
+def _width(estimator: Any) -> float:
+    """γ of the kernel of a fitted model; NaN where there is none."""
+    width = width_of(fitted_kernel(taken_apart(estimator)[1]))
+    return np.nan if width is None else width
+
+
+def _checked(widths: Any) -> list[Any]:
+    if isinstance(widths, (str, Real)) or not hasattr(widths, "__iter__"):
+        raise TypeError(f"explore takes widths as a list of values of gamma, such as [0.01, 0.1]; got {widths!r}.")
+    widths = [width.item() if isinstance(width, np.generic) else width for width in widths]
+    for width in widths:
+        is_number = isinstance(width, (int, float)) and not isinstance(width, bool) and 0 < width < np.inf
+        if not (is_number or isinstance(width, str)):
+            raise ValueError(
+                f"explore needs widths that are positive numbers, or rules such as 'median'; got {width!r}."
+            )
+    if not widths:
+        raise ValueError("explore was given an empty list of widths. Leave it out to show the model as it is.")
+    return widths
+
+
+def _unfitted(estimator: Any) -> Any:
+    """A copy that can be fitted: of what a search has found, and of what is frozen."""
+    estimator = unwrapped(estimator)
+    copy = clone(estimator)
+    if isinstance(copy, Pipeline):
+        name, last = estimator.steps[-1]
+        copy.steps[-1] = (name, _unfitted(last))
+    return copy
+
+
+def _set_width(estimator: Any, width: Any) -> None:
+    if isinstance(estimator, Pipeline):
+        return _set_width(final_step(estimator), width)
+    if isinstance(estimator, CompressedTransformer):
+        if estimator.estimator is None:
+            estimator.estimator = type(estimator)._default()
+        return _set_width(estimator.estimator, width)
+    if isinstance(estimator, OrientedKernelPCA):
+        raise TypeError(
+            "explore cannot fit OrientedKernelPCA again for other widths: it does not know the noise that `fit` was "
+            "given. Fit one model per width, and pass them as a list."
+        )
+    kernel = getattr(estimator, "kernel", None)
+    if isinstance(kernel, str) and kernel not in WITHOUT_WIDTH:
+        estimator.set_params(gamma=width)
+        return
+    named = kernel.get_params() if isinstance(kernel, Kernel) else {}
+    found = [name for name in named if name.split("__")[-1] == "gamma"]
+    if len(found) != 1:
+        raise TypeError(
+            f"explore changes gamma of the kernel to get other widths; {kernel!r} has {len(found) or 'none'} of it. "
+            "Fit one model per width, and pass them as a list."
+        )
+    estimator.set_params(kernel=clone(kernel).set_params(**{found[0]: width}))

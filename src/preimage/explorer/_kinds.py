@@ -10,7 +10,7 @@ import numpy as np
 from preimage._engine.arrays import from_device, to_numpy
 from preimage._engine.typing import Array
 from preimage.explorer._columns import Axis, axis_of_names, grid_of_names, is_enumeration
-from preimage.explorer._words import shown
+from preimage.explorer._precision import shown
 
 # Rows that are compared: enough for a decision, few enough that it takes no time.
 _MOST_ROWS = 500

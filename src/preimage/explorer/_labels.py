@@ -8,8 +8,7 @@ import numpy as np
 
 from preimage._engine.arrays import in_memory, to_numpy
 from preimage._engine.typing import Targets
-from preimage.explorer._precision import deviations, in_single
-from preimage.explorer._words import shown
+from preimage.explorer._precision import deviations, in_single, shown
 
 # Groups that a page tells apart, the rarest ones beyond it being one: legends of more cannot be read, and colours
 # cannot be told apart long before.

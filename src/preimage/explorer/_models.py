@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -21,11 +20,12 @@ from preimage.estimators import (
 )
 from preimage.exceptions import UnsupportedKernelError
 from preimage.explorer._precision import require_moderate
-from preimage.explorer._solvers import page_solver
 from preimage.feature_space import Expansion, Subspace
 from preimage.interop import machine_of
-from preimage.kernels import Kernel
-from preimage.solvers import Auto, FixedPoint, Gradient, as_preimage
+from preimage.kernels import Kernel, Warped
+from preimage.solvers import Auto, FixedPoint, Gradient, Preimage, as_preimage
+from preimage.solvers._auto import FittedAuto
+from preimage.solvers._distance import has_fixed_point
 
 CLASSES = (
     KernelPCA,
@@ -173,7 +173,6 @@ def width_of(kernel: Kernel) -> float | None:
     return float(gamma) if isinstance(gamma, (int, float, np.number)) else None
 
 
-@singledispatch
 def page_model(estimator: Any) -> PageModel:
     """A fitted estimator as a `PageModel`.
 
@@ -187,47 +186,21 @@ def page_model(estimator: Any) -> PageModel:
         If its kernel has no gradient, or no inputs.
     """
     fitted_kernel(estimator)
-    raise NotImplementedError(f"There is no page for {_described(estimator)}.")
+    if isinstance(estimator, KernelNoveltyDetector):
+        return page_model(estimator.kernel_pca_)
+    if isinstance(estimator, OrientedKernelPCA):
+        # Coordinates β with βR = y, see `OrientedKernelPCA._in_frame`: F is the inverse of Rᵀ, lower triangular.
+        features = np.linalg.inv(_double(estimator.mixing_).T)
+        functions, offset, ratios = estimator.expansion_, estimator.offset_, estimator.ratios_
+        return _checked_model(estimator, estimator.subspace_, ratios, ratios, None, functions, offset, features)
+    if isinstance(estimator, (CompressedTransformer, PlainKernelPCA)):
+        return _model_of_machine(estimator)
+    variances = estimator.explained_variance_
+    eigenvalues = getattr(estimator, "eigenvalues_", variances)
+    return _checked_model(estimator, estimator.subspace_, eigenvalues, variances, estimator.explained_variance_ratio_)
 
 
-@page_model.register(KernelPCA)
-@page_model.register(SemiSupervisedKernelPCA)
-def _(estimator: Any) -> PageModel:
-    check_is_fitted(estimator)
-    space = estimator.subspace_
-    return _checked_model(
-        estimator,
-        space,
-        space.frame,
-        space.offset,
-        None,
-        getattr(estimator, "eigenvalues_", estimator.explained_variance_),
-        estimator.explained_variance_,
-        estimator.explained_variance_ratio_,
-    )
-
-
-@page_model.register
-def _(estimator: KernelNoveltyDetector) -> PageModel:
-    check_is_fitted(estimator)
-    return page_model(estimator.kernel_pca_)
-
-
-@page_model.register
-def _(estimator: OrientedKernelPCA) -> PageModel:
-    check_is_fitted(estimator)
-    # Coordinates β with βR = y, see `OrientedKernelPCA._in_frame`: F is the inverse of Rᵀ, lower triangular.
-    features = np.linalg.inv(_double(estimator.mixing_).T)
-    ratios = estimator.ratios_
-    return _checked_model(
-        estimator, estimator.subspace_, estimator.expansion_, estimator.offset_, features, ratios, ratios, None
-    )
-
-
-@page_model.register(CompressedTransformer)
-@page_model.register(PlainKernelPCA)
-def _(estimator: Any) -> PageModel:
-    check_is_fitted(estimator)
+def _model_of_machine(estimator: Any) -> PageModel:
     machine = machine_of(estimator)
     expansion, k = machine.expansion, machine.output.n_functions
     require_inputs(estimator, expansion.kernel)
@@ -242,19 +215,22 @@ def _(estimator: Any) -> PageModel:
     space = Subspace(expansion[:k], mean, offset=-machine.intercept[:k], origin_squared_norm=norm)
     eigenvalues = getattr(estimator, "eigenvalues_", None)
     variances = None if eigenvalues is None else np.asarray(eigenvalues) / expansion.points.shape[0]
-    return _checked_model(estimator, space, space.frame, space.offset, None, eigenvalues, variances, None)
+    return _checked_model(estimator, space, eigenvalues, variances, None)
 
 
 def _checked_model(
     estimator: Any,
     space: Subspace,
-    functions: Expansion,
-    offset: Any,
-    features: np.ndarray | None,
     eigenvalues: Any,
     variances: Any,
     explained: Any,
+    functions: Expansion | None = None,
+    offset: Any = None,
+    features: np.ndarray | None = None,
 ) -> PageModel:
+    """The model of a subspace, whose features are coordinates in its frame or the values of other `functions`."""
+    if functions is None:
+        functions, offset = space.frame, space.offset
     kernel = functions.kernel
     require_inputs(estimator, kernel)
     optional = lambda array: None if array is None else _double(array)
@@ -327,3 +303,20 @@ def _double(array: Any) -> np.ndarray:
 
 def _described(estimator: Any) -> str:
     return f"the class {estimator.__name__}" if isinstance(estimator, type) else type(estimator).__name__
+
+
+def page_solver(preimage: Preimage, kernel: Kernel) -> FixedPoint | Gradient:
+    """The solver of nearest images that stands for the solver of a model on its page.
+
+    A page has the fixed point and descent. Solvers that learn or use a closed formula answer another question; the
+    default for the kernel takes their place.
+    """
+    solver = preimage.projection if isinstance(preimage, FittedAuto) else preimage
+    if type(solver) not in (FixedPoint, Gradient):
+        solver = Auto().for_vectors(kernel)
+    if type(solver) is FixedPoint and has_fixed_point(kernel) and not isinstance(kernel, Warped):
+        return solver
+    if type(solver) is Gradient:
+        return solver
+    # A program of the page differentiates itself, also where a kernel of the library has no gradient.
+    return Gradient(**{name: getattr(solver, name) for name in ("penalty", "tol", "max_iter") if hasattr(solver, name)})

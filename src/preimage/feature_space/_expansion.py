@@ -24,7 +24,7 @@ from preimage._engine.arrays import (
 from preimage._engine.typing import Array
 from preimage._engine.warnings import unwarned
 from preimage.feature_space._gram import Gram
-from preimage.kernels import FreeWidthGaussian, Kernel, Prepared, ProfileKernel
+from preimage.kernels import FreeWidthGaussian, Kernel, Prepared, is_profile
 
 # Points are prepared once (squared norms, a shifted copy) and kept for the next call where a call has at most so many
 # kernel values, and the copy takes at most so many bytes. Preparing takes as long as the values of a few hundred
@@ -224,7 +224,7 @@ class Expansion:
         if not (isinstance(Z, np.ndarray) and isinstance(self.points, np.ndarray)):
             return False
         few = Z.shape[0] <= FEW_QUERIES and Z.shape[0] * self.points.shape[0] <= FEW_VALUES
-        is_prepared = isinstance(self.kernel, (ProfileKernel, FreeWidthGaussian))
+        is_prepared = is_profile(self.kernel) or isinstance(self.kernel, FreeWidthGaussian)
         return few and self.points.nbytes <= SMALL_COPY and is_prepared
 
     @cached_property

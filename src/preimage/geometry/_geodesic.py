@@ -14,7 +14,7 @@ from preimage.geometry._diagonal_jet import diagonal_jet
 from preimage.geometry._isotropic import is_radial
 from preimage.geometry._jet import CONNECTION
 from preimage.geometry._metric import check_geometry, metric, require_regular, smallest_relative_eigenvalues
-from preimage.kernels import Kernel, ProfileKernel
+from preimage.kernels import Kernel, ProfileKernel, is_profile
 
 
 def christoffel(kernel: Kernel, X: np.ndarray) -> np.ndarray:
@@ -22,7 +22,7 @@ def christoffel(kernel: Kernel, X: np.ndarray) -> np.ndarray:
     n, d = X.shape
     if is_radial(kernel):
         return np.zeros((n, d, d, d))
-    if isinstance(kernel, ProfileKernel) and d > 1:
+    if is_profile(kernel) and d > 1:
         with suppress(UnsupportedKernelError):  # a profile of a user, with its first derivative alone
             return _of_dot_products(kernel, X)
     lowered = diagonal_jet(kernel, X, CONNECTION).dense(2, 1, d).transpose(0, 3, 1, 2)

@@ -21,6 +21,7 @@ from preimage.kernels import (
     ScaledInputs,
     SquaredDistance,
     Sum,
+    is_profile,
 )
 
 
@@ -50,7 +51,7 @@ def isotropic_chart(kernel: Kernel, X: np.ndarray) -> Chart | None:
 
 def is_isotropic(kernel: Kernel) -> bool:
     """Whether k(Qx, Qy) = k(x, y) for all rotations Q, as the structure of the kernel shows it."""
-    if isinstance(kernel, ProfileKernel):
+    if is_profile(kernel):
         return kernel.pairwise in (InnerProduct(), SquaredDistance())
     if isinstance(kernel, (Sum, Product)):
         return is_isotropic(kernel.left) and is_isotropic(kernel.right)
@@ -59,7 +60,7 @@ def is_isotropic(kernel: Kernel) -> bool:
 
 def is_radial(kernel: Kernel) -> bool:
     """Whether the kernel is a profile of the squared distance: the surface is flat."""
-    return isinstance(kernel, ProfileKernel) and kernel.is_radial
+    return kernel.is_radial
 
 
 def metric_eigenvalues(kernel: Kernel, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -75,7 +76,7 @@ def isotropic_curvatures(who: str, kernel: Kernel, X: np.ndarray) -> tuple[np.nd
     require_regular(who, kernel, X, smallest / np.where(largest > 0, largest, 1.0))
     if is_radial(kernel) or X.shape[1] == 1:
         return np.zeros(len(X)), np.zeros(len(X))
-    if isinstance(kernel, ProfileKernel):
+    if is_profile(kernel):
         with suppress(UnsupportedKernelError):  # a profile of a user, with its first derivative alone
             return _dot_product_curvatures(kernel, np.einsum("ij,ij->i", X, X))
     # Three directions, one along x and two across it, hold one plane of either kind.

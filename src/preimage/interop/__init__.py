@@ -3,7 +3,7 @@
 from typing import Any
 
 from preimage.interop._folding import Folded, fold
-from preimage.interop._sklearn import expansion_of, machine_of
+from preimage.interop._sklearn import machine_of
 from preimage.interop.onnx import to_onnx
 from preimage.persistence import skops_types
 

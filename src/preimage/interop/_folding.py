@@ -1,4 +1,7 @@
-"""Pipelines, searches and calibrated classifiers taken apart: the steps that stay, and one kernel machine."""
+"""Pipelines, searches and calibrated classifiers as the steps that stay, and one kernel machine.
+
+A linear machine on features of a kernel is, together with them, a kernel machine.
+"""
 
 from dataclasses import dataclass, replace
 from functools import singledispatch
@@ -7,15 +10,29 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression, SGDClassifier, SGDRegressor
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from preimage._engine.arrays import from_numpy, is_foreign, to_dense, to_numpy
 from preimage._models.machines import KernelMachine
-from preimage._models.machines.outputs import Calibrated
-from preimage.interop._affine import AffineMap, affine_map_of, on_unscaled_inputs
-from preimage.interop._linear import LinearMachine, linear_machine_of
+from preimage._models.machines.outputs import Calibrated, Coordinates, Logistic, OneVsRest, Output, Regression
+from preimage.feature_space import Expansion
+from preimage.interop._pipeline import (
+    AffineMap,
+    Steps,
+    active,
+    affine_map_of,
+    on_unscaled_inputs,
+    taken_apart,
+    unwrapped,
+)
+from preimage.interop._private import LinearClassifierMixin, LinearModel, is_multilabel
 from preimage.interop._sklearn import SUPPORTED, machine_of
+from preimage.kernels import Linear
 
 
 @dataclass(frozen=True)
@@ -38,7 +55,7 @@ class Folded:
         Those of `front` alone.
     """
 
-    front: list[tuple[str, Any]]
+    front: Steps
     machine: Any
     name: str | None
     template: Any
@@ -75,9 +92,10 @@ class _Step:
 
     @classmethod
     def of(cls, name: str, transformer: Any) -> "_Step":
-        affine = affine_map_of(transformer)
+        inner = unwrapped(transformer)
+        affine = affine_map_of(inner)
         try:
-            machine = machine_of(transformer) if affine is None else None
+            machine = machine_of(inner) if affine is None else None
         except TypeError:
             machine = None
         return cls(name, transformer, affine, machine)
@@ -90,13 +108,10 @@ class _Step:
     @property
     def work(self) -> int:
         """Multiplications for one row."""
-        if isinstance(self.transformer, Pipeline):
-            return sum(_Step.of(name, step).work for name, step in _active(self.transformer.steps))
-        if isinstance(self.transformer, FrozenEstimator):
-            return _Step.of(self.name, self.transformer.estimator).work
-        if hasattr(self.transformer, "best_estimator_"):
-            return _Step.of(self.name, self.transformer.best_estimator_).work
-        known = self.affine or self.machine or linear_machine_of(self.transformer)
+        before, last = taken_apart(self.transformer)
+        if before:
+            return sum(_Step.of(*pair).work for pair in [*before, (self.name, last)])
+        known = self.affine or self.machine or linear_machine_of(last)
         return 0 if known is None else known.multiplications
 
 
@@ -146,27 +161,23 @@ def fold(estimator: Any) -> Folded:
     return folded
 
 
-@singledispatch
 def _fold(estimator: Any) -> Folded:
-    if hasattr(estimator, "best_estimator_"):
-        return _fold(estimator.best_estimator_)
+    estimator = unwrapped(estimator)
+    if isinstance(estimator, Pipeline):
+        return _folded_pipeline(estimator)
+    if isinstance(estimator, CalibratedClassifierCV):
+        return _folded_calibration(estimator)
     machine = linear_machine_of(estimator) or machine_of(estimator)
     return Folded([], machine, None, _template(estimator), machine.multiplications)
 
 
-@_fold.register
-def _(frozen: FrozenEstimator) -> Folded:
-    return _fold(frozen.estimator)
-
-
-@_fold.register
-def _(pipeline: Pipeline) -> Folded:
+def _folded_pipeline(pipeline: Pipeline) -> Folded:
     name, last = pipeline.steps[-1]
     if last is None or isinstance(last, str):
         raise TypeError(f"The last step of the pipeline, {name!r}, is {last!r}: there is no machine to make small.")
     check_is_fitted(last)
     inner = _fold(last)
-    steps = [_Step.of(*pair) for pair in _distinctly_named([*_active(pipeline.steps[:-1]), *inner.front])]
+    steps = [_Step.of(*pair) for pair in _distinctly_named([*active(pipeline.steps[:-1]), *inner.front])]
     machine, n_left = _folded_back(inner.machine, steps)
     front, taken = steps[:n_left], steps[n_left:]
     clones = [(step.name, clone(step.transformer)) for step in taken]
@@ -180,8 +191,7 @@ def _(pipeline: Pipeline) -> Folded:
     )
 
 
-@_fold.register
-def _(calibrated: CalibratedClassifierCV) -> Folded:
+def _folded_calibration(calibrated: CalibratedClassifierCV) -> Folded:
     check_is_fitted(calibrated)
     parts = calibrated.calibrated_classifiers_
     if len(parts) > 1:
@@ -208,7 +218,7 @@ def _(calibrated: CalibratedClassifierCV) -> Folded:
     return replace(inner, machine=replace(inner.machine, output=output), template=template)
 
 
-def _folded_back(machine: KernelMachine | LinearMachine, steps: list[_Step]) -> tuple[Any, int]:
+def _folded_back(machine: "KernelMachine | LinearMachine", steps: list[_Step]) -> tuple[Any, int]:
     """The machine together with the last steps that fold into it, and how many steps are left."""
     linear = machine if isinstance(machine, LinearMachine) else linear_machine_of(machine)
     if linear is None:
@@ -224,12 +234,7 @@ def _folded_back(machine: KernelMachine | LinearMachine, steps: list[_Step]) -> 
     return machine, len(steps)
 
 
-def _active(steps: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
-    """Steps of a pipeline without those that pass inputs through."""
-    return [(name, step) for name, step in steps if not (step is None or isinstance(step, str))]
-
-
-def _distinctly_named(steps: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+def _distinctly_named(steps: Steps) -> Steps:
     """Steps of nested pipelines may have one name; a pipeline of them all may not."""
     names = [name for name, _ in steps]
     return steps if len(set(names)) == len(names) else [(f"{name}_{i}", step) for i, (name, step) in enumerate(steps)]
@@ -260,3 +265,111 @@ def _template(estimator: Any) -> Any:
 def _(estimator: Any) -> KernelMachine:
     folded = fold(estimator)
     return folded.taken_in(folded.machine)
+
+
+@dataclass(frozen=True)
+class LinearMachine:
+    """Functions f(y) = yW + b of coordinates y, and what they say: an affine map in NumPy, and an output."""
+
+    functions: AffineMap
+    output: Output
+
+    @property
+    def multiplications(self) -> int:
+        """What one row costs."""
+        return self.functions.multiplications
+
+    def after(self, affine: AffineMap) -> "LinearMachine":
+        """The machine of coordinates before an affine map."""
+        return LinearMachine(affine.then(self.functions), self.output)
+
+    def on(self, features: KernelMachine) -> KernelMachine:
+        r"""The kernel machine whose coordinates are the functions of another one, of kernel PCA for instance.
+
+        With :math:`y_j = \langle V_j, \varphi(x) \rangle + c_j` and :math:`V_j = \sum_i \alpha_{ij} \varphi(x_i)`, the
+        function :math:`\sum_j w_j y_j + b` is the expansion with coefficients αw and the intercept c·w + b  (R25).
+        """
+        assert isinstance(features.output, Coordinates)
+        p, weights = features.output.n_components, self.functions.matrix
+        if weights.shape[0] != p:
+            raise ValueError(f"The linear machine takes {weights.shape[0]} coordinates; the step before it makes {p}.")
+        # The mean after the coordinates, for pre-images, takes no part.
+        coefficients, offsets = features.expansion.coefficients[:, :p], features.intercept[:p]
+        points = features.expansion.points
+        if not is_foreign(coefficients):
+            # Products of large coefficients with large weights cancel: double precision, whatever the model's.
+            coefficients, offsets = coefficients.astype(np.float64), to_numpy(offsets).astype(np.float64)
+            points = points.astype(np.float64) if points.dtype.kind == "f" else points
+        W, b = from_numpy(weights, coefficients), from_numpy(self.functions.shift, coefficients)
+        expansion = Expansion(features.expansion.kernel, points, coefficients @ W)
+        return KernelMachine(expansion, offsets @ W + b, self.output, features.n_features_in, features.feature_names_in)
+
+
+@singledispatch
+def linear_machine_of(estimator: Any) -> LinearMachine | None:
+    """A fitted linear model as a `LinearMachine`, or None if its class is not known.
+
+    All of scikit-learn's linear classifiers and regressors are known: LinearSVC, LogisticRegression, RidgeClassifier,
+    SGDClassifier, LinearDiscriminantAnalysis, Ridge, Lasso, ...; and kernel machines with the linear kernel.
+    """
+    return None
+
+
+@linear_machine_of.register
+def _(machine: KernelMachine) -> LinearMachine | None:
+    if type(machine.expansion.kernel) is not Linear or machine.output.kind == "transformer":
+        return None
+    points, coefficients = to_dense(machine.expansion.points), machine.expansion.coefficients
+    return LinearMachine(AffineMap(to_numpy(points.T @ coefficients), to_numpy(machine.intercept)), machine.output)
+
+
+@linear_machine_of.register(LinearClassifierMixin)
+def _(classifier: Any) -> LinearMachine:
+    check_is_fitted(classifier)
+    classes = classifier.classes_
+    link = _link(classifier)
+    if link is not None:
+        return _linear(classifier, Logistic(classes, link))
+    return _linear(classifier, OneVsRest(classes, multilabel=is_multilabel(classifier)))
+
+
+@linear_machine_of.register(LinearModel)
+@linear_machine_of.register(SGDRegressor)
+def _(regressor: Any) -> LinearMachine:
+    check_is_fitted(regressor)
+    flat = regressor.coef_.ndim == 1
+    return _linear(regressor, Regression(1 if flat else regressor.coef_.shape[0], flat))
+
+
+@linear_machine_of.register
+def _(classifier: OneVsRestClassifier) -> LinearMachine | None:
+    check_is_fitted(classifier)
+    parts = classifier.estimators_
+    is_linear = all(isinstance(part, LinearClassifierMixin) for part in parts)
+    # Of support vector machines, or of none that we know: clipped probabilities that are all zero stay zero there.
+    if classifier.multilabel_ or not is_linear or _link(parts[0]) == "clipped":
+        return None
+    linked = Logistic(classifier.classes_, "one_vs_rest")
+    output = OneVsRest(classifier.classes_) if _link(parts[0]) is None else linked
+    functions = [_linear(part, output).functions for part in parts]
+    weights, intercepts = ([getattr(each, name) for each in functions] for name in ("matrix", "shift"))
+    return LinearMachine(AffineMap(np.concatenate(weights, axis=1), np.concatenate(intercepts)), output)
+
+
+def _linear(model: Any, output: Output) -> LinearMachine:
+    weights = np.atleast_2d(to_dense(model.coef_)).astype(np.float64).T
+    intercept = np.broadcast_to(np.ravel(model.intercept_), weights.shape[1:]).astype(np.float64)
+    return LinearMachine(AffineMap(weights, intercept), output)
+
+
+def _link(classifier: Any) -> str | None:
+    """From values to probabilities, where the classifier has them."""
+    if isinstance(classifier, LinearDiscriminantAnalysis):
+        return "softmax"
+    if isinstance(classifier, LogisticRegression):
+        # Before scikit-learn 1.8, liblinear and multi_class="ovr" fit every class against the rest.
+        apart = classifier.solver == "liblinear" or getattr(classifier, "multi_class", None) == "ovr"
+        return "one_vs_rest" if apart else "softmax"
+    if isinstance(classifier, SGDClassifier):
+        return {"log_loss": "one_vs_rest", "modified_huber": "clipped"}.get(classifier.loss)
+    return None

@@ -7,17 +7,7 @@ from sklearn.multiclass import _ConstantPredictor as ConstantPredictor
 
 from preimage._engine.typing import Array
 
-__all__ = [
-    "ConstantPredictor",
-    "LinearClassifierMixin",
-    "LinearModel",
-    "centring_of",
-    "is_multilabel",
-    "platt_parameters",
-    "resolved_gamma",
-    "target_scaling",
-    "training_inputs",
-]
+__all__ = ["ConstantPredictor", "LinearClassifierMixin", "LinearModel"]
 
 
 def resolved_gamma(svm: Any) -> float:

@@ -37,35 +37,6 @@ SUPPORTED = (
 )
 
 
-def expansion_of(estimator: Any) -> Expansion:
-    """The functions of a fitted kernel machine as vectors of feature space, without intercepts.
-
-    Parameters
-    ----------
-    estimator : fitted estimator, KernelMachine or Expansion
-        SVC, NuSVC (one function for two classes, one per pair of classes for more), SVR, NuSVR, OneClassSVM,
-        KernelRidge and GaussianProcessRegressor (one function per output), OneVsRestClassifier of SVC or NuSVC (one per
-        class), scikit-learn's KernelPCA and Nystroem (one per coordinate), a pipeline in which kernel PCA feeds a
-        linear machine, CalibratedClassifierCV with ensemble=False of one of them, or an estimator of this library.
-
-    Returns
-    -------
-    Expansion of k vectors
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.svm import SVC
-    >>> from preimage.interop import expansion_of
-    >>> svm = SVC(kernel="linear").fit([[-1.0], [1.0]], [0, 1])
-    >>> expansion_of(svm)
-    Expansion(Linear(), 1 vectors on 2 points of dimension 1)
-    >>> expansion_of(svm)(np.array([[2.0]])) + svm.intercept_
-    array([[2.]])
-    """
-    return estimator if isinstance(estimator, Expansion) else machine_of(estimator).expansion
-
-
 @singledispatch
 def machine_of(estimator: Any) -> KernelMachine:
     """A fitted estimator as a `KernelMachine`: functions, intercepts, and the output computed from their values.

@@ -11,17 +11,13 @@ from preimage.kernels._combinations import (
     Constant,
     Power,
     Product,
-    ProfilePower,
-    ProfileProduct,
-    ProfileSum,
     Scaled,
-    ScaledProfile,
     Sum,
 )
 from preimage.kernels._dot_product import Exponential, Linear, Polynomial, Sigmoid
 from preimage.kernels._free_width import FreeWidthGaussian, free_widths, gammas_of
 from preimage.kernels._kernel import DataParameter, KeptRows, Kernel, Width
-from preimage.kernels._names import as_kernel
+from preimage.kernels._names import KERNELS, as_kernel
 from preimage.kernels._pairwise import (
     ChiSquaredDistance,
     InnerProduct,
@@ -32,7 +28,7 @@ from preimage.kernels._pairwise import (
 from preimage.kernels._patches import Patches
 from preimage.kernels._precomputed import Precomputed
 from preimage.kernels._prepared import Prepared
-from preimage.kernels._profile import ProfileKernel
+from preimage.kernels._profile import ProfileKernel, is_profile
 from preimage.kernels._radial import (
     AdditiveChi2,
     Chi2,
@@ -42,6 +38,7 @@ from preimage.kernels._radial import (
     Matern,
     Multiquadric,
     RationalQuadratic,
+    Student,
 )
 from preimage.kernels._transformed import Cosine, Iterated, MappedInputs, Normalized, ScaledInputs, ShiftedInputs
 from preimage.kernels._warped import Warped
@@ -79,6 +76,7 @@ __all__ = [
     "ShiftedInputs",
     "Sigmoid",
     "SquaredDistance",
+    "Student",
     "Warped",
     "Width",
     "gamma_from_width",

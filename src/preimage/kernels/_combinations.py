@@ -1,9 +1,10 @@
 """Sums, products, multiples and powers of kernels, and constants; profiles of one quantity stay profiles."""
 
-import operator
+from abc import abstractmethod
 from collections.abc import Callable
 from math import isfinite
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 
@@ -11,32 +12,28 @@ from preimage._engine.arrays import array_namespace, integer_power
 from preimage._engine.typing import Array
 from preimage._engine.validation import Interval
 from preimage.exceptions import UnsupportedKernelError
-from preimage.kernels._kernel import Kernel, OfOneKernel
-from preimage.kernels._pairwise import ManhattanDistance, PairwiseQuantity, SquaredDistance
+from preimage.kernels._kernel import Kernel
+from preimage.kernels._pairwise import ManhattanDistance, SquaredDistance
 from preimage.kernels._prepared import Prepared
-from preimage.kernels._profile import ProfileKernel, power_derivatives, product_derivatives
+from preimage.kernels._profile import ProfileKernel, is_profile, power_derivatives, product_derivatives
 
 
-def add(left: Kernel, right: Kernel | float) -> Kernel:
+def add(left: Kernel, right: Any) -> Kernel:
     """k + k′: features of both, side by side; or k + c, a number as another feature √c."""
     if isinstance(right, Real):
         # Zero is what Python's sum of a list begins with.
         return left if right == 0 else add(left, Constant(float(right)))
-    if not isinstance(right, Kernel):
-        raise _not_a_kernel(right, "+")
-    _require_combinable(left, right)
-    return ProfileSum(left, right) if _share_quantity(left, right) else Sum(left, right)
+    _require_combinable("+", left, right)
+    return Sum(left, right)
 
 
-def multiply(kernel: Kernel, other: Kernel | float) -> Kernel:
+def multiply(kernel: Kernel, other: Any) -> Kernel:
     """k·k′, all products of features, or a multiple of k."""
-    _require_combinable(kernel, other)
     if isinstance(other, Real):
-        factor = float(other)
-        return ScaledProfile(kernel, factor) if isinstance(kernel, ProfileKernel) else Scaled(kernel, factor)
-    if not isinstance(other, Kernel):
-        raise _not_a_kernel(other, "*")
-    return ProfileProduct(kernel, other) if _share_quantity(kernel, other) else Product(kernel, other)
+        _require_combinable("*", kernel)
+        return Scaled(kernel, float(other))
+    _require_combinable("*", kernel, other)
+    return Product(kernel, other)
 
 
 def divide(kernel: Kernel, divisor: float) -> Kernel:
@@ -50,13 +47,125 @@ def divide(kernel: Kernel, divisor: float) -> Kernel:
 
 def power(kernel: Kernel, exponent: int) -> Kernel:
     """k^d for an integer d ≥ 1: products of d features."""
-    _require_combinable(kernel)
+    _require_combinable("**", kernel)
     if not isinstance(exponent, Integral) or exponent < 1:
         raise ValueError(f"A kernel can be raised to an integer power of at least 1; got {exponent!r}.")
-    return ProfilePower(kernel, exponent) if isinstance(kernel, ProfileKernel) else Power(kernel, exponent)
+    return Power(kernel, exponent)
 
 
-class _Pair(Kernel):
+class Combination(ProfileKernel):
+    """k = F(k₁, …): values and gradients by the chain rule; a profile where all parts are profiles of one quantity."""
+
+    #: Whether F is a sum of multiples: ∂F/∂kᵢ are numbers that do not depend on the values.
+    is_linear = False
+
+    @abstractmethod
+    def value(self, *values: Array) -> Array:
+        """F(k₁, …), elementwise."""
+
+    @abstractmethod
+    def partials(self, *values: Array) -> tuple[Any, ...]:
+        """∂F/∂kᵢ, elementwise or numbers; without values where F is linear."""
+
+    @property
+    def pairwise(self) -> Any:
+        """The quantity that all parts are profiles of, None without; a constant is a profile of any quantity."""
+        parts = [part for part in self.parts() if type(part) is not Constant]
+        found = [part.pairwise if isinstance(part, ProfileKernel) else None for part in parts]
+        if not found:
+            return SquaredDistance()
+        return found[0] if all(each == found[0] for each in found) else None
+
+    @property
+    def is_positive_semidefinite(self) -> bool:
+        return all(part.is_positive_semidefinite for part in self.parts())
+
+    @property
+    def is_symmetric(self) -> bool:
+        return all(part.is_symmetric for part in self.parts())
+
+    @property
+    def has_gradient(self) -> bool:
+        return all(part.has_gradient for part in self.parts())
+
+    @property
+    def own_columns(self) -> int:
+        return max(part.own_columns for part in self.parts())
+
+    def value_type(self, X: Array) -> Any:
+        return self.parts()[0].value_type(X)
+
+    def profile(self, s: Array) -> Array:
+        return self.value(*(part.profile(s) for part in self.parts()))
+
+    def profile_derivative(self, s: Array) -> Array:
+        return self._chained(
+            lambda part: part.profile(s), lambda part, partial: _times(partial, part.profile_derivative(s))
+        )
+
+    def prepare(self, Y: Array) -> Prepared:
+        if is_profile(self):
+            return super().prepare(Y)
+        parts = [part.prepare(Y) for part in self.parts()]
+
+        def tiles(X: Array) -> Callable[[slice, slice], Array]:
+            of_parts = [part.tiles(X) for part in parts]
+            return lambda rows, columns: self.value(*(tile(rows, columns) for tile in of_parts))
+
+        return Prepared(self, Y, tiles)
+
+    def diagonal(self, X: Array) -> Array:
+        return self.value(*(part.diagonal(X) for part in self.parts()))
+
+    def gradient(self, Z: Array, X: Array, weights: Array) -> Array:
+        if is_profile(self):
+            return super().gradient(Z, X, weights)
+        term = lambda part, partial: part.gradient(Z, X, _times(partial, weights))
+        return self._chained(lambda part: part.prepare(X)(Z), term)
+
+    def diagonal_gradient(self, Z: Array) -> Array:
+        return self._chained(
+            lambda part: part.diagonal(Z), lambda part, partial: (partial * part.diagonal_gradient(Z).T).T
+        )
+
+    def _chained(self, values_of: Callable[[Any], Array], term: Callable[[Any, Any], Array]) -> Array:
+        """Σᵢ term(part i, ∂F/∂kᵢ)."""
+        parts = self.parts()
+        partials = self.partials(*(() if self.is_linear else map(values_of, parts)))
+        first, *others = map(term, parts, partials)
+        return sum(others, first)
+
+
+class _Linear(Combination):
+    """A sum or a multiple: what shifts the inputs of all parts shifts the whole."""
+
+    is_linear = True
+
+    @property
+    def is_bilinear(self) -> bool:
+        return all(part.is_bilinear for part in self.parts())
+
+    def recentered(self, origin: Array) -> Kernel:
+        # A profile of inner products, of which one term alone could be shifted, stays one: fixed points need it.
+        if self.is_bilinear or is_profile(self):
+            return super().recentered(origin)
+        shifted = self._with_parts(lambda part: part.recentered(origin))
+        return self if all(map(lambda a, b: a is b, shifted.parts(), self.parts())) else shifted
+
+    def unshifted(self) -> tuple[Kernel, Array | None]:
+        found = [part.unshifted() for part in self.parts()]
+        origins = [origin for _, origin in found if origin is not None]
+        # Values that depend on differences x − y alone do not change when both are shifted.
+        together = all(np.array_equal(origins[0], c) if c is not None else _is_stationary(part) for part, c in found)
+        if not origins or not together:
+            return self, None
+        return self._with_parts(lambda part: part.unshifted()[0]), origins[0]
+
+    def _with_parts(self, change: Callable[[Kernel], Kernel]) -> Kernel:
+        return self.rebuilt(change, lambda name, value: value)
+
+
+class _Pair(Combination):
     """Two kernels `left` and `right`."""
 
     _parameter_constraints = {"left": [Kernel], "right": [Kernel]}
@@ -66,184 +175,25 @@ class _Pair(Kernel):
         self.right = right
 
     @property
-    def is_positive_semidefinite(self) -> bool:
-        return self.left.is_positive_semidefinite and self.right.is_positive_semidefinite
-
-    @property
-    def is_symmetric(self) -> bool:
-        return self.left.is_symmetric and self.right.is_symmetric
-
-    @property
-    def has_gradient(self) -> bool:
-        return self.left.has_gradient and self.right.has_gradient
-
-    @property
-    def pairwise(self) -> PairwiseQuantity:
-        # A constant is a profile of any quantity.
-        return self.right.pairwise if type(self.left) is Constant else self.left.pairwise
-
-    @property
     def constant(self) -> float | None:
         """The value of the part that is a constant, if one is."""
         return next((part.value for part in (self.left, self.right) if type(part) is Constant), None)
 
     @property
-    def other(self) -> Kernel:
+    def other(self) -> Any:
         """The part that is not a constant, or the first of two."""
         return self.right if type(self.left) is Constant else self.left
 
-    def _prepared_pair(self, Y: Array, combine: Callable[[Array, Array], Array]) -> Prepared:
-        """Values of both parts, combined."""
-        left, right = self.left.prepare(Y), self.right.prepare(Y)
 
-        def tiles(X: Array) -> Callable[[slice, slice], Array]:
-            one, other = left.tiles(X), right.tiles(X)
-            return lambda rows, columns: combine(one(rows, columns), other(rows, columns))
-
-        return Prepared(self, Y, tiles)
-
-
-class _OfTwoTerms(_Pair):
-    """A sum: what shifts one term shifts the sum."""
-
-    @property
-    def is_bilinear(self) -> bool:
-        return self.left.is_bilinear and self.right.is_bilinear
-
-    def recentered(self, origin: Array) -> Kernel:
-        # A profile of inner products, of which one term alone could be shifted, stays one: fixed points need it.
-        if self.is_bilinear or isinstance(self, ProfileKernel):
-            return super().recentered(origin)
-        left, right = self.left.recentered(origin), self.right.recentered(origin)
-        return self if left is self.left and right is self.right else add(left, right)
-
-    def unshifted(self) -> tuple[Kernel, Array | None]:
-        (left, one), (right, other) = self.left.unshifted(), self.right.unshifted()
-        if one is None and other is None:
-            return self, None
-        # Values that depend on differences x − y alone do not change when both are shifted.
-        if one is None:
-            together = _is_stationary(left)
-        else:
-            together = _is_stationary(right) if other is None else np.array_equal(one, other)
-        return (add(left, right), other if one is None else one) if together else (self, None)
-
-
-class _Multiple(OfOneKernel):
-    """A kernel times a number."""
-
-    _parameter_constraints = {"kernel": [Kernel], "factor": [Interval(Real, None, None, closed="neither")]}
-
-    def __init__(self, kernel: Kernel, factor: float = 1.0) -> None:
-        self.kernel = kernel
-        self.factor = factor
-
-    @property
-    def is_positive_semidefinite(self) -> bool:
-        return self.kernel.is_positive_semidefinite and self.factor >= 0
-
-    @property
-    def is_bilinear(self) -> bool:
-        return self.kernel.is_bilinear
-
-    def recentered(self, origin: Array) -> Kernel:
-        if self.is_bilinear:
-            return super().recentered(origin)
-        kernel = self.kernel.recentered(origin)
-        return self if kernel is self.kernel else multiply(kernel, self.factor)
-
-    def unshifted(self) -> tuple[Kernel, Array | None]:
-        kernel, origin = self.kernel.unshifted()
-        return (self, None) if origin is None else (multiply(kernel, self.factor), origin)
-
-
-class _IntegerPower(OfOneKernel):
-    """A kernel to an integer power."""
-
-    _parameter_constraints = {"kernel": [Kernel], "exponent": [Interval(Integral, 1, None, closed="left")]}
-
-    def __init__(self, kernel: Kernel, exponent: int = 2) -> None:
-        self.kernel = kernel
-        self.exponent = exponent
-
-
-class Sum(_OfTwoTerms):
+class Sum(_Linear, _Pair):
     """k(x, y) = k₁(x, y) + k₂(x, y)."""
 
-    def prepare(self, Y: Array) -> Prepared:
-        return self._prepared_pair(Y, operator.add)
+    def value(self, *values: Array) -> Array:
+        left, right = values
+        return left + right
 
-    def diagonal(self, X: Array) -> Array:
-        return self.left.diagonal(X) + self.right.diagonal(X)
-
-    def gradient(self, Z: Array, X: Array, weights: Array) -> Array:
-        return self.left.gradient(Z, X, weights) + self.right.gradient(Z, X, weights)
-
-    def diagonal_gradient(self, Z: Array) -> Array:
-        return self.left.diagonal_gradient(Z) + self.right.diagonal_gradient(Z)
-
-
-class Product(_Pair):
-    """k(x, y) = k₁(x, y) k₂(x, y)."""
-
-    def prepare(self, Y: Array) -> Prepared:
-        return self._prepared_pair(Y, operator.mul)
-
-    def diagonal(self, X: Array) -> Array:
-        return self.left.diagonal(X) * self.right.diagonal(X)
-
-    def gradient(self, Z: Array, X: Array, weights: Array) -> Array:
-        by_left = self.left.gradient(Z, X, weights * self.right(Z, X))
-        return by_left + self.right.gradient(Z, X, weights * self.left(Z, X))
-
-    def diagonal_gradient(self, Z: Array) -> Array:
-        left, right = self.left.diagonal(Z), self.right.diagonal(Z)
-        return right[:, None] * self.left.diagonal_gradient(Z) + left[:, None] * self.right.diagonal_gradient(Z)
-
-
-class Scaled(_Multiple):
-    """k(x, y) = a·k₁(x, y)."""
-
-    def prepare(self, Y: Array) -> Prepared:
-        return self.kernel.prepare(Y).changed(self, lambda values: self.factor * values)
-
-    def diagonal(self, X: Array) -> Array:
-        return self.factor * self.kernel.diagonal(X)
-
-    def gradient(self, Z: Array, X: Array, weights: Array) -> Array:
-        return self.factor * self.kernel.gradient(Z, X, weights)
-
-    def diagonal_gradient(self, Z: Array) -> Array:
-        return self.factor * self.kernel.diagonal_gradient(Z)
-
-
-class Power(_IntegerPower):
-    """k(x, y) = k₁(x, y)^d."""
-
-    def prepare(self, Y: Array) -> Prepared:
-        return self.kernel.prepare(Y).changed(self, lambda values: integer_power(values, self.exponent))
-
-    def diagonal(self, X: Array) -> Array:
-        return integer_power(self.kernel.diagonal(X), self.exponent)
-
-    def gradient(self, Z: Array, X: Array, weights: Array) -> Array:
-        return self.kernel.gradient(Z, X, weights * self._derivative(self.kernel(Z, X)))
-
-    def diagonal_gradient(self, Z: Array) -> Array:
-        return self._derivative(self.kernel.diagonal(Z))[:, None] * self.kernel.diagonal_gradient(Z)
-
-    def _derivative(self, values: Array) -> Array:
-        return _power_derivative(values, self.exponent)
-
-
-class ProfileSum(_OfTwoTerms, ProfileKernel):
-    """The sum of two profiles of one pairwise quantity, itself a profile of it."""
-
-    def profile(self, s: Array) -> Array:
-        return self.left.profile(s) + self.right.profile(s)
-
-    def profile_derivative(self, s: Array) -> Array:
-        return self.left.profile_derivative(s) + self.right.profile_derivative(s)
+    def partials(self, *values: Array) -> tuple[Any, ...]:
+        return 1.0, 1.0
 
     def profile_derivatives(self, s: Array, order: int) -> list[Array]:
         pairs = zip(self.left.profile_derivatives(s, order), self.right.profile_derivatives(s, order), strict=True)
@@ -257,15 +207,15 @@ class ProfileSum(_OfTwoTerms, ProfileKernel):
         return super().inverse_profile(v) if self.constant is None else self.other.inverse_profile(v - self.constant)
 
 
-class ProfileProduct(_Pair, ProfileKernel):
-    """The product of two profiles of one pairwise quantity, itself a profile of it."""
+class Product(_Pair):
+    """k(x, y) = k₁(x, y) k₂(x, y)."""
 
-    def profile(self, s: Array) -> Array:
-        return self.left.profile(s) * self.right.profile(s)
+    def value(self, *values: Array) -> Array:
+        left, right = values
+        return left * right
 
-    def profile_derivative(self, s: Array) -> Array:
-        by_left = self.left.profile_derivative(s) * self.right.profile(s)
-        return by_left + self.left.profile(s) * self.right.profile_derivative(s)
+    def partials(self, *values: Array) -> tuple[Any, ...]:
+        return values[::-1]
 
     def profile_derivatives(self, s: Array, order: int) -> list[Array]:
         return product_derivatives(self.left.profile_derivatives(s, order), self.right.profile_derivatives(s, order))
@@ -280,14 +230,24 @@ class ProfileProduct(_Pair, ProfileKernel):
         return super().inverse_profile(v) if self.constant is None else self.other.inverse_profile(v / self.constant)
 
 
-class ScaledProfile(_Multiple, ProfileKernel):
-    """A multiple of a profile."""
+class Scaled(_Linear):
+    """k(x, y) = a·k₁(x, y)."""
 
-    def profile(self, s: Array) -> Array:
-        return self.factor * self.kernel.profile(s)
+    _parameter_constraints = {"kernel": [Kernel], "factor": [Interval(Real, None, None, closed="neither")]}
 
-    def profile_derivative(self, s: Array) -> Array:
-        return self.factor * self.kernel.profile_derivative(s)
+    def __init__(self, kernel: Kernel, factor: float = 1.0) -> None:
+        self.kernel = kernel
+        self.factor = factor
+
+    @property
+    def is_positive_semidefinite(self) -> bool:
+        return self.kernel.is_positive_semidefinite and self.factor >= 0
+
+    def value(self, *values: Array) -> Array:
+        return self.factor * values[0]
+
+    def partials(self, *values: Array) -> tuple[Any, ...]:
+        return (self.factor,)
 
     def profile_derivatives(self, s: Array, order: int) -> list[Array]:
         return [self.factor * derivative for derivative in self.kernel.profile_derivatives(s, order)]
@@ -300,14 +260,20 @@ class ScaledProfile(_Multiple, ProfileKernel):
         return self.kernel.inverse_profile(v / self.factor)
 
 
-class ProfilePower(_IntegerPower, ProfileKernel):
-    """An integer power of a profile."""
+class Power(Combination):
+    """k(x, y) = k₁(x, y)^d."""
 
-    def profile(self, s: Array) -> Array:
-        return integer_power(self.kernel.profile(s), self.exponent)
+    _parameter_constraints = {"kernel": [Kernel], "exponent": [Interval(Integral, 1, None, closed="left")]}
 
-    def profile_derivative(self, s: Array) -> Array:
-        return _power_derivative(self.kernel.profile(s), self.exponent) * self.kernel.profile_derivative(s)
+    def __init__(self, kernel: Kernel, exponent: int = 2) -> None:
+        self.kernel = kernel
+        self.exponent = exponent
+
+    def value(self, *values: Array) -> Array:
+        return integer_power(values[0], self.exponent)
+
+    def partials(self, *values: Array) -> tuple[Any, ...]:
+        return (1.0 if self.exponent == 1 else self.exponent * integer_power(values[0], self.exponent - 1),)
 
     def profile_derivatives(self, s: Array, order: int) -> list[Array]:
         return power_derivatives(self.kernel.profile_derivatives(s, order), self.exponent)
@@ -380,27 +346,21 @@ class Constant(ProfileKernel):
         return self  # there is nothing to shift
 
 
-def _power_derivative(values: Array, exponent: int) -> Array:
-    return exponent * integer_power(values, exponent - 1) if exponent > 1 else 1.0 + 0 * values
+def _times(partial: Any, values: Array) -> Array:
+    """A product, without a pass over the values where the factor is the number one."""
+    return values if isinstance(partial, float) and partial == 1 else partial * values
 
 
 def _is_stationary(kernel: Kernel) -> bool:
     """Whether k(x, y) is known to depend on x − y alone."""
-    if isinstance(kernel, ProfileKernel):
+    if is_profile(kernel):
         return kernel.pairwise in (SquaredDistance(), ManhattanDistance())
-    return isinstance(kernel, (Sum, Product, Scaled, Power)) and all(_is_stationary(part) for part in kernel.parts())
+    return isinstance(kernel, Combination) and all(_is_stationary(part) for part in kernel.parts())
 
 
-def _share_quantity(left: Kernel, right: Kernel) -> bool:
-    if not (isinstance(left, ProfileKernel) and isinstance(right, ProfileKernel)):
-        return False
-    return left.pairwise == right.pairwise or Constant in (type(left), type(right))
-
-
-def _require_combinable(*kernels: object) -> None:
-    if any(isinstance(kernel, Kernel) and kernel.points_are_row_numbers for kernel in kernels):
-        raise TypeError("Precomputed kernels are combined as matrices: add or multiply these, and pass the result.")
-
-
-def _not_a_kernel(value: object, operator: str) -> TypeError:
-    return TypeError(f"'{operator}' combines a kernel with another kernel or a number; got {value!r}.")
+def _require_combinable(operator: str, *kernels: object) -> None:
+    for kernel in kernels:
+        if not isinstance(kernel, Kernel):
+            raise TypeError(f"'{operator}' combines a kernel with another kernel or a number; got {kernel!r}.")
+        if kernel.points_are_row_numbers:
+            raise TypeError("Precomputed kernels are combined as matrices: add or multiply these, and pass the result.")

@@ -10,7 +10,7 @@ from preimage._engine.typing import Array
 from preimage._engine.validation import Interval
 from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels._bandwidth import LARGEST_GAMMA
-from preimage.kernels._combinations import Scaled, ScaledProfile, multiply
+from preimage.kernels._combinations import Scaled
 from preimage.kernels._kernel import Kernel
 from preimage.kernels._pairwise import SquaredDistance
 from preimage.kernels._prepared import Prepared, written
@@ -235,8 +235,8 @@ def free_widths(kernel: Kernel, n_features: int, who: str) -> Kernel:
         return kernel
     if type(kernel) is Gaussian:
         return FreeWidthGaussian(float(kernel.gamma), n_features)
-    if type(kernel) is ScaledProfile and kernel.factor > 0:
-        return multiply(free_widths(kernel.kernel, n_features, who), kernel.factor)
+    if type(kernel) is Scaled and kernel.factor > 0:
+        return Scaled(free_widths(kernel.kernel, n_features, who), kernel.factor)
     if type(kernel) is MappedInputs:
         return MappedInputs(free_widths(kernel.kernel, len(kernel.matrix), who), kernel.matrix)
     if type(kernel) is ScaledInputs:
@@ -250,7 +250,7 @@ def free_widths(kernel: Kernel, n_features: int, who: str) -> Kernel:
 
 
 # Kernels whose points are Gaussians where those of the kernel inside are.
-SAME_GAUSSIANS = (Scaled, ScaledProfile, MappedInputs, ScaledInputs, ShiftedInputs)
+SAME_GAUSSIANS = (Scaled, MappedInputs, ScaledInputs, ShiftedInputs)
 
 
 def gammas_of(kernel: Kernel, points: Array) -> Array | None:

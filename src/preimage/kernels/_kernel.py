@@ -168,6 +168,9 @@ class Kernel(BaseEstimator, ABC):
     #: Whether values can be written to an array that exists without memory of that size.
     writes_in_place: Any = False
 
+    #: Whether k is a function of the squared Euclidean distance.
+    is_radial: Any = False
+
     #: Whether k(x, y) = x·By + b for a matrix B and a number b.
     is_bilinear: Any = False
 
@@ -396,15 +399,6 @@ class OfOneKernel(Kernel):
     @property
     def own_columns(self) -> int:
         return self.kernel.own_columns
-
-    @property
-    def pairwise(self) -> Any:
-        if not hasattr(self.kernel, "pairwise"):
-            raise AttributeError(
-                f"{type(self).__name__} has a `pairwise` quantity where its `kernel` has one, as every ProfileKernel; "
-                f"got {self.kernel!r}."
-            )
-        return self.kernel.pairwise
 
     def value_type(self, X: Array) -> Any:
         return self.kernel.value_type(X)

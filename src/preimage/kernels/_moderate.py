@@ -55,7 +55,7 @@ def _sample(kernel: Kernel, X: Rows) -> Array:
 
     That of radial kernels is the same everywhere, and chunks are not read for it.
     """
-    if getattr(kernel, "is_radial", False):
+    if kernel.is_radial:
         return as_points(np.zeros((1, X.shape[1]), dtype=X.dtype)) if is_lazy(X) else X[:1, :]
     numbers = np.arange(0, X.shape[0], max(1, X.shape[0] // SAMPLE))
     if not is_lazy(X):

@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from math import comb
 from numbers import Integral
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from preimage._engine.typing import Array
 from preimage._engine.warnings import unwarned
 from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels._kernel import Kernel
-from preimage.kernels._pairwise import PairwiseQuantity, SquaredDistance
+from preimage.kernels._pairwise import SquaredDistance
 from preimage.kernels._prepared import Prepared
 
 # Powers of two among which the first bracket is looked for: arguments from 1e-90 to 1e90, whatever the unit of inputs.
@@ -84,7 +84,8 @@ class ProfileKernel(Kernel):
     array([[1. , 0.5, 0.1]])
     """
 
-    pairwise: PairwiseQuantity
+    #: A `PairwiseQuantity`; None for a combination of kernels that are no profiles of one quantity (`is_profile`).
+    pairwise: Any
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Refuse another profile for a kernel that has one: its derivatives and inverse would be those of the first."""
@@ -172,6 +173,11 @@ class ProfileKernel(Kernel):
     def diagonal_gradient(self, Z: Array) -> Array:
         derivative = self.profile_derivative(self.pairwise.diagonal(Z))
         return derivative[:, None] * self.pairwise.diagonal_gradient(Z)
+
+
+def is_profile(kernel: object) -> TypeGuard[ProfileKernel]:
+    """Whether a kernel is a function of one pairwise quantity; sums and products are where all of their parts are."""
+    return isinstance(kernel, ProfileKernel) and kernel.pairwise is not None
 
 
 class _PreparedProfile(Prepared):

@@ -6,7 +6,7 @@ import numpy as np
 
 from preimage._engine.arrays import array_namespace
 from preimage._engine.typing import Array
-from preimage._engine.validation import Options
+from preimage._engine.validation import Interval, Options
 from preimage.kernels._bandwidth import GAMMA, Gamma
 from preimage.kernels._pairwise import ChiSquaredDistance, ManhattanDistance, SquaredDistance
 from preimage.kernels._profile import ProfileKernel, affine_power_derivatives, powers
@@ -191,6 +191,57 @@ class InverseMultiquadric(ProfileKernel):
 
     def inverse_profile(self, v: Array) -> Array:
         return (1 / v**2 - 1) / self.gamma
+
+
+class Student(ProfileKernel):
+    """k(x, y) = (1 + γ‖x − y‖²/ν)^(−(ν+1)/2): the shape of Student's t distribution.
+
+    `RationalQuadratic` is the member ν = 1, and the Gaussian exp(−γ‖x − y‖²/2) the limit ν → ∞.
+
+    Parameters
+    ----------
+    gamma : float or rule, default=1.0
+        Inverse squared length scale γ > 0.
+    nu : float, default=1.0
+        Degrees of freedom ν > 0: the smaller, the heavier the tails.
+
+    See Also
+    --------
+    Gaussian : Tails that vanish faster.
+    RationalQuadratic : The member ν = 1.
+    InverseMultiquadric : Tails that vanish more slowly.
+
+    Examples
+    --------
+    Three length scales away, for more and more degrees of freedom:
+
+    >>> from preimage.kernels import Student
+    >>> [float(Student(1.0, nu)([[0.0]], [[3.0]])[0, 0].round(4)) for nu in (1, 4, 100)]
+    [0.1, 0.0525, 0.0129]
+    """
+
+    pairwise = SquaredDistance()
+    is_positive_semidefinite = True
+    _parameter_constraints = {"gamma": GAMMA, "nu": [Interval(Real, 0, None, closed="neither")]}
+
+    def __init__(self, gamma: Gamma = 1.0, nu: float = 1.0) -> None:
+        self.gamma = gamma
+        self.nu = nu
+
+    def profile(self, s: Array) -> Array:
+        xp = array_namespace(s)
+        return xp.exp(-0.5 * (self.nu + 1) * xp.log1p(self.gamma * s / self.nu))
+
+    def profile_derivative(self, s: Array) -> Array:
+        return -0.5 * (self.nu + 1) * self.gamma * self.profile(s) / (self.nu + self.gamma * s)
+
+    def profile_derivatives(self, s: Array, order: int) -> list[Array]:
+        factor = self.gamma / self.nu
+        return affine_power_derivatives(1 + factor * s, factor, -0.5 * (self.nu + 1), order)
+
+    def inverse_profile(self, v: Array) -> Array:
+        xp = array_namespace(v)
+        return xp.expm1(-2 / (self.nu + 1) * xp.log(v)) * self.nu / self.gamma
 
 
 class Multiquadric(ProfileKernel):

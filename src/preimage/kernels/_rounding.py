@@ -42,7 +42,7 @@ def value_errors(kernel: Kernel, X: Array) -> ValueErrors | None:
     digits where points are far from each other and the kernel is narrow. Where errors of distances are larger than the
     width of the kernel, its derivative tells nothing, and the change of f over them is what they do.
     """
-    if not getattr(kernel, "is_radial", False) or not kernel.has_gradient or not X.shape[0]:
+    if not kernel.is_radial or not kernel.has_gradient or not X.shape[0]:
         return None
     others = take_rows(X, np.linspace(0, X.shape[0] - 1, min(X.shape[0], OTHERS)).astype(int))
     errors = distance_errors(others)  # of ‖x‖², for each point

@@ -1,7 +1,7 @@
 """Landmarks: few points whose span in feature space represents most of a kernel matrix."""
 
 from preimage._engine.removed import removed_names
-from preimage.landmarks._auto_landmarks import LANDMARK_NAMES, AutoLandmarks, as_landmarks
+from preimage.landmarks._auto_landmarks import SELECTORS, AutoLandmarks, as_landmarks
 from preimage.landmarks._coefficients import landmark_coefficients
 from preimage.landmarks._feature_analysis import FeatureAnalysis
 from preimage.landmarks._kmeans import KMeans

@@ -5,6 +5,7 @@ from numbers import Integral
 import numpy as np
 
 from preimage._engine.arrays import concat_rows, in_double, is_sparse, take_rows, to_numpy
+from preimage._engine.registry import Part, Registry
 from preimage._engine.typing import Array, Seed
 from preimage.feature_space import GrowingSpan, Proposal
 from preimage.kernels import (
@@ -13,12 +14,12 @@ from preimage.kernels import (
     Normalized,
     Power,
     Product,
-    ProfileKernel,
     Scaled,
     ScaledInputs,
     ShiftedInputs,
     SquaredDistance,
     Sum,
+    is_profile,
 )
 from preimage.landmarks._feature_analysis import FeatureAnalysis
 from preimage.landmarks._kmeans import KMeans
@@ -167,7 +168,7 @@ def _diagonal(kernel: Kernel, rows: Array) -> np.ndarray:
 
 
 def _knows_means(kernel: Kernel) -> bool:
-    if isinstance(kernel, ProfileKernel):
+    if is_profile(kernel):
         return kernel.pairwise in (InnerProduct(), SquaredDistance())
     parts = [part for part in kernel.get_params(deep=False).values() if isinstance(part, Kernel)]
     made_of_parts = isinstance(kernel, (Normalized, Power, Product, Scaled, ScaledInputs, ShiftedInputs, Sum))
@@ -196,16 +197,16 @@ def _mostly_differ(rows: Array) -> bool:
     return np.unique(some, axis=0).shape[0] > some.shape[0] // 2
 
 
-_NAMED: dict[str, type[LandmarkSelector]] = {
-    "uniform": Uniform,
-    "kmeans": KMeans,
-    "pivoted_cholesky": PivotedCholesky,
-    "rpcholesky": RandomlyPivotedCholesky,
-    "sparse_greedy": SparseGreedy,
-    "feature_analysis": FeatureAnalysis,
-}
-
-LANDMARK_NAMES = tuple(_NAMED)
+SELECTORS: Registry[LandmarkSelector] = Registry(
+    "landmarks",
+    Part("uniform", Uniform, "rows drawn with equal probability", on_command_line=True),
+    Part("kmeans", KMeans, "centres of clusters", on_command_line=True),
+    Part("pivoted_cholesky", PivotedCholesky, "always the row farthest from those before", on_command_line=True),
+    Part("rpcholesky", RandomlyPivotedCholesky, "rows drawn by their distance from those before", on_command_line=True),
+    Part("sparse_greedy", SparseGreedy, "rows, each the best of a few candidates", on_command_line=True),
+    Part("feature_analysis", FeatureAnalysis, "rows whose kernel function varies most"),
+    also="a positive number, or a selector such as SparseGreedy(300)",
+)
 
 
 def as_landmarks(landmarks: "int | str | LandmarkSelector") -> LandmarkSelector:
@@ -221,11 +222,6 @@ def as_landmarks(landmarks: "int | str | LandmarkSelector") -> LandmarkSelector:
     """
     if isinstance(landmarks, LandmarkSelector):
         return landmarks
-    if isinstance(landmarks, str) and landmarks in _NAMED:
-        return _NAMED[landmarks]()
     if isinstance(landmarks, Integral) and not isinstance(landmarks, bool) and int(landmarks) > 0:
         return AutoLandmarks(int(landmarks))
-    raise ValueError(
-        f"Unknown landmarks {landmarks!r}; known: a positive number, {', '.join(map(repr, _NAMED))}, or a selector "
-        "object such as SparseGreedy(300)."
-    )
+    return SELECTORS.made(landmarks)

@@ -226,7 +226,7 @@ def _points(rows: Array, kernel: Kernel) -> Array:
 
 def _diagonal_sums(kernel: Kernel, X: Array) -> tuple[float, float]:
     """Sum and largest of k(x, x); radial kernels know them without a pass over the data."""
-    if getattr(kernel, "is_radial", False):
+    if kernel.is_radial:
         value = float(to_numpy(kernel.diagonal(np.zeros((1, 1))))[0])
         sums = _DiagonalSums(X.shape[0] * value, value, value)
     else:

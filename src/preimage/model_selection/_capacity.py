@@ -13,7 +13,8 @@ from preimage._engine.typing import Rows, Targets
 from preimage._models.machines import Output
 from preimage.exceptions import UnsupportedKernelError
 from preimage.interop import machine_of
-from preimage.model_selection._maps import transformed, unwrapped
+from preimage.interop._pipeline import taken_apart, transformed
+from preimage.model_selection._maps import without_correction
 from preimage.widths import enclosing_ball, enclosing_box
 from preimage.widths._enclosing_ball import Ball
 from preimage.widths._enclosing_box import Covering, EnclosingBox
@@ -144,7 +145,7 @@ def capacity_report(estimator: Any, X: Rows, y: Targets = None, *, scale: float 
     if not isinstance(scale, Real) or isinstance(scale, bool) or not (np.isfinite(scale) and scale > 0):
         raise ValueError(f"capacity_report needs a positive scale of function values; got {scale!r}.")
     check_consistent_length(X, y)
-    steps, last = unwrapped(estimator)
+    steps, last = taken_apart(estimator, without_correction)
     machine = machine_of(last)
     if machine.expansion.kernel.points_are_row_numbers:
         raise UnsupportedKernelError(

@@ -10,7 +10,6 @@ from scipy.special import expit, log_expit, softmax
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.feature_selection import SelectorMixin
 from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 from sklearn.utils.validation import check_array
 
@@ -22,39 +21,22 @@ from preimage._engine.validation import require_on_host
 from preimage._models.discriminants import LinearRule
 from preimage._models.machines import Binary, Logistic
 from preimage.interop import machine_of
-from preimage.interop._affine import affine_map_of
+from preimage.interop._pipeline import Steps, affine_map_of, taken_apart, transformed, unclipped_map_of, unwrapped
 from preimage.renormalization import Renormalized
 
 
-def unwrapped(estimator: Any) -> tuple[list[Any], Any]:
-    """The steps before the last one, and the last one, of a fitted pipeline or search; no steps of anything else.
-
-    A `Renormalized` classifier has the maps of the one inside: thresholds and scales have no directions.
-    """
-    if hasattr(estimator, "best_estimator_"):
-        return unwrapped(estimator.best_estimator_)
-    if isinstance(estimator, Renormalized):
-        return unwrapped(estimator.estimator_)
-    if not isinstance(estimator, Pipeline):
-        return [], estimator
-    inner, last = unwrapped(estimator.steps[-1][1])
-    steps = [step for _, step in estimator.steps[:-1] if step is not None and step != "passthrough"]
-    return steps + inner, last
+def without_correction(estimator: Any) -> Any:
+    """What is inside of a fitted search or `Renormalized`: thresholds and scales have no directions."""
+    estimator = unwrapped(estimator)
+    return without_correction(estimator.estimator_) if isinstance(estimator, Renormalized) else estimator
 
 
-def transformed(steps: list[Any], X: Rows) -> Rows:
-    """X after the steps."""
-    for step in steps:
-        X = step.transform(X)
-    return X
-
-
-def pulled_back(steps: list[Any], gradients: Array) -> Array:
+def pulled_back(steps: Steps, gradients: Array) -> Array:
     """Gradients with respect to the inputs of the first step from those with respect to the outputs of the last.
 
     Parameters
     ----------
-    steps : list of fitted transformers
+    steps : list of names and fitted transformers
         Affine ones: scalers, selections of variables, PCA.
     gradients : array of shape (k, d')
 
@@ -62,7 +44,7 @@ def pulled_back(steps: list[Any], gradients: Array) -> Array:
     -------
     array of shape (k, d)
     """
-    for step in reversed(steps):
+    for _, step in reversed(steps):
         gradients = pull_back(step, gradients)
     return gradients
 
@@ -72,7 +54,7 @@ def pull_back(step: Any, gradients: Array) -> Array:
     """Gradients through one affine transformer; other packages may register theirs."""
     affine = affine_map_of(step)
     if affine is not None:
-        return (affine.matrix @ gradients.T).T
+        return gradients * affine.matrix if affine.matrix.ndim == 1 else (affine.matrix @ gradients.T).T
     raise TypeError(
         f"Maps of a pipeline are taken back through scalers, selections of variables, PCA and nested pipelines; got "
         f"{type(step).__name__}. Transform the data first, or give a function `maps(model, X)` that returns the map."
@@ -80,26 +62,19 @@ def pull_back(step: Any, gradients: Array) -> Array:
 
 
 @pull_back.register
-def _(step: Pipeline, gradients: Array) -> Array:
-    return pulled_back([inner for _, inner in step.steps if inner is not None and inner != "passthrough"], gradients)
-
-
-@pull_back.register
 def _(step: Renormalized, gradients: Array) -> Array:
     # Of scores as they are: those are what the steps after it were fitted to.
-    return pulled_back([step.estimator_], gradients)
+    before, last = taken_apart(step.estimator_)
+    return pulled_back([*before, ("last", last)], gradients)
 
 
 @pull_back.register
 def _(step: MinMaxScaler, gradients: Array) -> Array:
-    # Of clipped ones inside their range.
-    return gradients * step.scale_
+    return gradients * unclipped_map_of(step).matrix
 
 
 @pull_back.register
 def _(step: FunctionTransformer, gradients: Array) -> Array:
-    if step.func is None:
-        return gradients
     raise TypeError(
         f"The derivatives of the function {step.func!r} of a FunctionTransformer are not known. Transform the data "
         "first, or give a function `maps(model, X)` that returns the map."
@@ -167,7 +142,7 @@ def sensitivity_map(estimator: Any, X: Rows, *, output: str = "auto") -> Array:
         raise ValueError(
             f"sensitivity_map needs the {expected} variables that the model was fitted to; got {X.shape[1]}."
         )
-    steps, last = unwrapped(estimator)
+    steps, last = taken_apart(estimator, without_correction)
     functions = _functions_of(last)
     link = None if output == "decision" else functions.link
     if output == "log_proba" and link is None:
@@ -328,7 +303,7 @@ def weight_maps(estimator: Any, X: Rows, maps: Any = "auto") -> WeightMaps:
         return WeightMaps(_checked(values, X, maps), are_components=False)
     if maps not in KINDS:
         raise ValueError(f"`maps` is one of {', '.join(map(repr, KINDS))} or a function; got {maps!r}.")
-    steps, last = unwrapped(estimator)
+    steps, last = taken_apart(estimator, without_correction)
     kind = _best_kind(last) if maps == "auto" else maps
     if kind == "sensitivity":
         return WeightMaps(sensitivity_map(estimator, X)[None, :], are_components=False)
@@ -351,15 +326,15 @@ def _best_kind(model: Any) -> str:
     return next((kind for kind in order if getattr(model, _ATTRIBUTES[kind], None) is not None), "sensitivity")
 
 
-def _selections(steps: list[Any]) -> list[Any]:
+def _selections(steps: Steps) -> Steps:
     """The steps that choose variables: importances do not change with the scale of one, and cannot be mixed."""
-    for step in steps:
+    for _, step in steps:
         if not isinstance(step, (SelectorMixin, StandardScaler, RobustScaler, MaxAbsScaler, MinMaxScaler)):
             raise TypeError(
                 f"Importances are taken back through scalers and selections of variables; got {type(step).__name__}. "
                 "Give a function `maps(model, X)` that returns the map."
             )
-    return [step for step in steps if isinstance(step, SelectorMixin)]
+    return [(name, step) for name, step in steps if isinstance(step, SelectorMixin)]
 
 
 def _checked(values: Array, X: Rows, maps: Any) -> Array:

@@ -29,7 +29,7 @@ from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Expansion, Subspace
 from preimage.kernels import Kernel, Patches, Warped
 from preimage.persistence._compiled_code import check_booleans, check_compiled, check_csr, check_generator, require
-from preimage.persistence._tensors import Tensors
+from preimage.persistence._safetensors import Tensors
 from preimage.solvers import Preimage
 
 # Patches build a matrix of pixels by pixels, and warped kernels one of their points by their points, of 2 GB at this

@@ -16,9 +16,8 @@ from sklearn.exceptions import InconsistentVersionWarning
 from preimage._engine.output_files import replacing
 from preimage.exceptions import FileVersionWarning
 from preimage.persistence._checks import check_answers
-from preimage.persistence._safetensors import parts_of_file, read_file
+from preimage.persistence._safetensors import Tensors, parts_of_file, read_file
 from preimage.persistence._state import Decoder, Encoder
-from preimage.persistence._tensors import Tensors
 
 FORMAT, VERSION = "preimage.model", 1
 # What `save` of compressed models wrote before every estimator had one.

@@ -1,17 +1,22 @@
-"""The classes that files may hold, by name: one table for `save`, `load` and skops."""
+"""The classes that files may hold, by name: one table for `save`, `load` and skops; and which fields they know."""
 
+from collections.abc import Iterator
 from enum import Enum
 from functools import cache
 from importlib import import_module
-from inspect import isabstract, isclass
+from inspect import isabstract, isclass, isfunction
 from pkgutil import iter_modules
-from types import ModuleType
+from types import CodeType, ModuleType
+from typing import Any
+
+from preimage._engine.removed import REMOVED
 
 # Rooms of this library whose classes may be part of a fitted model. By name, because some are in layers above this one;
 # a room is imported when a file needs it.
 ROOMS = (
     "kernels",
     "feature_space",
+    "descent",
     "solvers",
     "landmarks",
     "reduced_sets",
@@ -32,6 +37,15 @@ ROOMS = (
 )
 # Of these, the ones in the private folder of models.
 MODELS = ("components", "completion", "regression", "machines", "clustering", "discriminants")
+# Names in files of earlier versions, of classes that have another room or name since.
+RENAMED: dict[str, str] = {
+    "kernels.ProfilePower": "kernels.Power",
+    "kernels.ProfileProduct": "kernels.Product",
+    "kernels.ProfileSum": "kernels.Sum",
+    "kernels.ScaledProfile": "kernels.Scaled",
+    "solvers.PreimageResult": "descent.PreimageResult",
+    "solvers.Reason": "descent.Reason",
+}
 # These hold a function, which is code; skops users may trust them on their own responsibility.
 HOLD_FUNCTIONS = ("CallableKernel", "FunctionFamily", "FunctionTransformation")
 # Modules of scikit-learn whose public classes may be steps before or after our models, or inside them. Left out are
@@ -89,6 +103,7 @@ def name_of(cls: type) -> str | None:
 def class_named(name: object) -> type:
     """The registered class of a name; ValueError for any other. Nothing outside the table is imported."""
     if isinstance(name, str):
+        name = RENAMED.get(name, name)
         module, _, attribute = name.rpartition(".")
         if module in ROOMS and attribute in _classes_of(module):
             return _classes_of(module)[attribute]
@@ -179,3 +194,64 @@ def _exists(name: str) -> bool:
     """Whether the installed version has the class; temperature scaling came late."""
     module, _, attribute = name.rpartition(".")
     return hasattr(import_module(module), attribute)
+
+
+# Libraries whose classes files hold; their methods are written in Python, so that their names can be read.
+_LIBRARIES = ("preimage.", "sklearn.")
+# What scikit-learn's functions set on every estimator.
+_SET_BY_VALIDATION = ("n_features_in_", "feature_names_in_")
+
+
+def unknown_fields(cls: type, names: Any) -> list[str]:
+    """Those of `names` that nothing mentions in the modules which define `cls`, its bases, and what they import.
+
+    No version of the code that wrote such a field is installed, so nothing here will read it. Parameters that have left
+    the library are known.
+    """
+    return sorted(name for name in set(names) - _names_in(cls) if f"{cls.__name__}.{name}" not in REMOVED)
+
+
+@cache
+def _names_in(cls: type) -> frozenset[str]:
+    found = set(_SET_BY_VALIDATION)
+    for base in cls.__mro__:
+        if base.__module__.startswith(_LIBRARIES):
+            found |= _names_in_module(base.__module__)
+        found.update(getattr(base, "__annotations__", ()))
+    return frozenset(found)
+
+
+@cache
+def _names_in_module(module: str) -> frozenset[str]:
+    """Attributes, arguments and words in functions of a module, and in those of others that it imports."""
+    members = vars(import_module(module)).values()
+    functions = [each for each in members if isfunction(each) and each.__module__.startswith(_LIBRARIES)]
+    classes = [each for each in members if isclass(each) and each.__module__ == module]
+    functions += [function for each in classes for function in _functions_of(each)]
+    return frozenset(name for function in functions for name in _names_in_code(function.__code__))
+
+
+def _functions_of(cls: type) -> Iterator[Any]:
+    for member in vars(cls).values():
+        for each in (
+            member,
+            getattr(member, "__func__", None),
+            getattr(member, "fget", None),
+            getattr(member, "func", 0),
+        ):
+            while each is not None and hasattr(each, "__wrapped__"):
+                each = each.__wrapped__
+            if isfunction(each):
+                yield each
+
+
+def _names_in_code(code: CodeType) -> Iterator[str]:
+    yield from code.co_names
+    yield from code.co_varnames
+    for constant in code.co_consts:
+        if isinstance(constant, str):
+            yield constant
+        elif isinstance(constant, tuple):
+            yield from (word for word in constant if isinstance(word, str))
+        elif isinstance(constant, CodeType):
+            yield from _names_in_code(constant)

@@ -38,9 +38,8 @@ from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels import Kernel
 from preimage.persistence._checks import check_loaded
 from preimage.persistence._compiled_code import check_generator
-from preimage.persistence._known_fields import unknown_fields
-from preimage.persistence._registry import HOLD_FUNCTIONS, class_named, name_of
-from preimage.persistence._tensors import Tensors
+from preimage.persistence._registry import HOLD_FUNCTIONS, class_named, name_of, unknown_fields
+from preimage.persistence._safetensors import Tensors
 
 # A pipeline in a search in a pipeline, whose kernel is a sum of sums, is 30 levels deep. Each level takes four frames
 # of Python's stack, which has 1000: a file nested ten times deeper would exhaust it.
@@ -187,10 +186,17 @@ class Decoder:
             return item
         if isinstance(item, list):
             return [self.decode(each, depth + 1) for each in item]
-        for key, decoded in self._KINDS.items():
-            if key in item:
-                return decoded(self, item, depth)
-        raise ValueError(f"The file has a value of an unknown kind: {item!r:.100}.")
+        if "class" in item:
+            return self._object(item, depth)
+        if "array" in item or "sparse" in item:
+            return self.tensors.get(item)
+        kind = frozenset(item)
+        _require(kind in self._KINDS, item)
+        try:
+            return self._KINDS[kind](self, item, depth)
+        except (TypeError, LookupError, AttributeError, OverflowError) as error:
+            what = "random generator" if "generator" in item else "value"
+            raise ValueError(f"The file has a {what} of an unknown kind: {error}") from error
 
     def _object(self, item: dict[str, Any], depth: int) -> Any:
         made = class_named(item["class"])
@@ -206,7 +212,7 @@ class Decoder:
         met = self._met
         state = {name: self.decode(part, depth + 1) for name, part in item["state"].items()}
         try:
-            value = _from_state(made, item["class"], state)
+            value = _from_state(made, name_of(made) or "", state)
             check_loaded(value)
         except (TypeError, AttributeError, LookupError, ArithmeticError, MemoryError) as error:
             raise ValueError(f"{item['class']} of the file has parts that do not fit: {error}") from error
@@ -218,7 +224,7 @@ class Decoder:
 
     def _again(self, item: dict[str, Any], depth: int) -> Any:
         number = item["object"]
-        if set(item) != {"object"} or type(number) is not int or not 0 <= number < len(self.made):
+        if type(number) is not int or not 0 <= number < len(self.made):
             raise ValueError(f"The file refers to an object that it does not have: {item!r:.60}.")
         self._met += self._sizes[number]
         if self._met > max(MOST_PARTS, MOST_REPEATS * len(self.made)):
@@ -228,20 +234,15 @@ class Decoder:
             )
         return self.made[number]
 
-    def _array(self, item: dict[str, Any], depth: int) -> Any:
-        return self.tensors.get(item)
-
     def _items(self, item: dict[str, Any], depth: int) -> np.ndarray:
         key = "strings" if "strings" in item else "objects"
-        if set(item) != {key, "shape", "type"} or item["type"] not in ("U", "O") or not isinstance(item[key], list):
-            raise ValueError(f"The file has an array of text or objects of an unknown kind: {item!r:.100}.")
-        items = [self.decode(each, depth + 1) for each in item[key]]
-        shape = item["shape"]
+        _require(item["type"] in ("U", "O") and isinstance(item[key], list), item)
+        items, shape = [self.decode(each, depth + 1) for each in item[key]], item["shape"]
         is_shape = isinstance(shape, list) and all(type(size) is int and size >= 0 for size in shape)
         if not is_shape or math.prod(shape) != len(items):
             raise ValueError(f"An array of text or objects in the file does not fit its shape {shape!r:.60}.")
-        if (key == "strings" or item["type"] == "U") and not all(isinstance(each, str) for each in items):
-            raise ValueError(f"An array of text in the file has other items: {items!r:.100}.")
+        is_text = key == "strings" or item["type"] == "U"
+        _require(not is_text or all(isinstance(each, str) for each in items), item)
         _check_length("An array of text in the file", items if item["type"] == "U" else [])
         # np.array(items) would turn items that are sequences into further axes.
         array = np.empty(len(items), dtype=object)
@@ -249,105 +250,83 @@ class Decoder:
         return array.reshape(shape).astype(str) if item["type"] == "U" else array.reshape(shape)
 
     def _masked(self, item: dict[str, Any], depth: int) -> np.ndarray:
-        if set(item) != {"masked", "mask"}:
-            raise ValueError(f"The file has a masked array of an unknown kind: {item!r:.100}.")
         data, mask = (self.decode(item[name], depth + 1) for name in ("masked", "mask"))
-        is_right = isinstance(data, np.ndarray) and isinstance(mask, np.ndarray) and mask.dtype == bool
-        if not is_right or mask.shape != data.shape:
-            raise ValueError("A masked array of the file has a mask that does not fit it.")
+        are_arrays = isinstance(data, np.ndarray) and isinstance(mask, np.ndarray) and mask.dtype == bool
+        _require(are_arrays and mask.shape == data.shape, item)
         return np.ma.MaskedArray(data, mask)
 
     def _tuple(self, item: dict[str, Any], depth: int) -> tuple:
-        if set(item) != {"tuple"} or not isinstance(item["tuple"], list):
-            raise ValueError(f"The file has a tuple of an unknown kind: {item!r:.100}.")
+        _require(isinstance(item["tuple"], list), item)
         return tuple(self.decode(item["tuple"], depth))
 
     def _dict(self, item: dict[str, Any], depth: int) -> dict:
         pairs = item["dict"]
-        are_pairs = isinstance(pairs, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in pairs)
-        if set(item) != {"dict"} or not are_pairs:
-            raise ValueError(f"The file has a dictionary of an unknown kind: {item!r:.100}.")
-        try:
-            return {self.decode(key, depth + 1): self.decode(value, depth + 1) for key, value in pairs}
-        except TypeError as error:  # a list as key
-            raise ValueError(f"The file has a dictionary with a key that cannot be one: {error}") from error
+        _require(isinstance(pairs, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in pairs), item)
+        return {self.decode(key, depth + 1): self.decode(value, depth + 1) for key, value in pairs}
 
     def _float(self, item: dict[str, Any], depth: int) -> float:
-        if set(item) != {"float"} or item["float"] not in ("nan", "inf", "-inf"):
-            raise ValueError(f"The file has a number of an unknown kind: {item!r:.60}.")
+        _require(item["float"] in ("nan", "inf", "-inf"), item)
         return float(item["float"])
 
     def _scalar(self, item: dict[str, Any], depth: int) -> np.generic:
-        if set(item) != {"scalar", "value"}:
-            raise ValueError(f"The file has a number of an unknown kind: {item!r:.60}.")
         value = self.decode(item["value"], depth + 1)
-        if not isinstance(value, (bool, int, float)):
-            raise ValueError(f"The file has {item!r:.60} in place of a number.")
-        try:
-            return self._number_type(item["scalar"])(value)
-        except (OverflowError, TypeError) as error:
-            raise ValueError(f"The file has a number beyond its type: {item!r:.60}.") from error
+        _require(isinstance(value, (bool, int, float)), item)
+        return _NUMBERS[item["scalar"]](value)
 
-    def _type(self, item: dict[str, Any], depth: int) -> type:
-        if set(item) != {"type"}:
-            raise ValueError(f"The file has a type of an unknown kind: {item!r:.60}.")
-        return self._number_type(item["type"])
-
-    def _dtype(self, item: dict[str, Any], depth: int) -> np.dtype:
-        if set(item) != {"dtype"}:
-            raise ValueError(f"The file has a type of an unknown kind: {item!r:.60}.")
-        return np.dtype(self._number_type(item["dtype"]))
-
-    def _number_type(self, name: Any) -> Any:
-        if not isinstance(name, str) or name not in _NUMBERS:
-            raise ValueError(f"The file has numbers of an unknown type {name!r:.60}.")
-        return _NUMBERS[name]
+    def _type(self, item: dict[str, Any], depth: int) -> Any:
+        return np.dtype(_NUMBERS[item["dtype"]]) if "dtype" in item else _NUMBERS[item["type"]]
 
     def _slice(self, item: dict[str, Any], depth: int) -> slice:
         parts = item["slice"]
         is_bound = lambda part: part is None or type(part) is int
-        if set(item) != {"slice"} or not isinstance(parts, list) or len(parts) != 3 or not all(map(is_bound, parts)):
-            raise ValueError(f"The file has a slice of an unknown kind: {item!r:.60}.")
+        _require(isinstance(parts, list) and len(parts) == 3 and all(map(is_bound, parts)), item)
         return slice(*parts)
 
     def _scorer(self, item: dict[str, Any], depth: int) -> Any:
-        if set(item) != {"scorer"} or item["scorer"] not in get_scorer_names():
+        if item["scorer"] not in get_scorer_names():
             raise ValueError(f"The file has a scorer that scikit-learn does not have: {item!r:.60}.")
         return get_scorer(item["scorer"])
 
     def _generator(self, item: dict[str, Any], depth: int) -> Any:
-        try:
-            state = self.decode(item["generator"], depth + 1)
-            inner = {key: int(part) if isinstance(part, str) else part for key, part in state["state"].items()}
-            bits = _GENERATORS[state["bit_generator"]]()
-            check_generator(state["bit_generator"], inner)
-            if item["legacy"] is not True:
-                bits.state = {**state, "state": inner}
-                return np.random.Generator(bits)
-            legacy = np.random.RandomState(bits)
-            legacy.set_state({**state, "state": inner})
-            return legacy
-        except (TypeError, LookupError, AttributeError, OverflowError) as error:
-            raise ValueError(f"The file has a random generator of an unknown kind: {error}") from error
+        state = self.decode(item["generator"], depth + 1)
+        inner = {key: int(part) if isinstance(part, str) else part for key, part in state["state"].items()}
+        bits = _GENERATORS[state["bit_generator"]]()
+        check_generator(state["bit_generator"], inner)
+        if item["legacy"] is not True:
+            bits.state = {**state, "state": inner}
+            return np.random.Generator(bits)
+        legacy = np.random.RandomState(bits)
+        legacy.set_state({**state, "state": inner})
+        return legacy
 
+    # By the keys of an item, of which none may be missing or added.
     _KINDS = {
-        "class": _object,
-        "object": _again,
-        "array": _array,
-        "sparse": _array,
-        "strings": _items,
-        "objects": _items,
-        "masked": _masked,
-        "tuple": _tuple,
-        "dict": _dict,
-        "float": _float,
-        "scalar": _scalar,
-        "type": _type,
-        "dtype": _dtype,
-        "generator": _generator,
-        "slice": _slice,
-        "scorer": _scorer,
+        frozenset({"object"}): _again,
+        frozenset({"strings", "shape", "type"}): _items,
+        frozenset({"objects", "shape", "type"}): _items,
+        frozenset({"masked", "mask"}): _masked,
+        frozenset({"tuple"}): _tuple,
+        frozenset({"dict"}): _dict,
+        frozenset({"float"}): _float,
+        frozenset({"scalar", "value"}): _scalar,
+        frozenset({"type"}): _type,
+        frozenset({"dtype"}): _type,
+        frozenset({"generator", "legacy"}): _generator,
+        frozenset({"slice"}): _slice,
+        frozenset({"scorer"}): _scorer,
     }
+
+
+def on_host(model: Any) -> Any:
+    """The same model with NumPy arrays in place of those of other libraries; a TypeError where it has no file."""
+    encoder = Encoder()
+    encoded = encoder.encode(model, type(model).__name__)
+    return Decoder(encoder.tensors).decode(encoded)
+
+
+def _require(condition: Any, item: Any) -> None:
+    if not condition:
+        raise ValueError(f"The file has a value of an unknown kind: {item!r:.100}.")
 
 
 def _state_of(value: Any, name: str) -> dict[str, Any]:
@@ -435,26 +414,19 @@ def _optional_parameters(cls: type) -> set[str]:
 
 def _check_field(cls: type, name: str) -> None:
     """Refuse fields that would take the place of a method, and those that are never written."""
+    own = {field.name for field in fields(cls)} if is_dataclass(cls) else getattr(cls, "_fields", ())
     is_method = hasattr(type(getattr_static(cls, name, None)), "__get__") and name not in _parameters_of(cls)
     is_name = name.isidentifier() and not name.startswith("__") and name not in _NOT_LEARNED
-    if not is_name or (is_method and not _is_field(cls, name)):
+    if not is_name or (is_method and name not in own):
         raise ValueError(f"{cls.__name__} of the file has a field that cannot be one: {name!r:.60}.")
-
-
-def _is_field(cls: type, name: str) -> bool:
-    names = [field.name for field in fields(cls)] if is_dataclass(cls) else getattr(cls, "_fields", ())
-    return name in names
 
 
 def _scorer_name(value: Any) -> str | None:
     """The name of one of scikit-learn's scorers; None for anything else, such as a scorer of a user's function."""
     if type(value).__module__ != type(get_scorer("r2")).__module__:
         return None
-    return next((name for name in get_scorer_names() if _is_alike(get_scorer(name), value)), None)
-
-
-def _is_alike(mine: Any, theirs: Any) -> bool:
-    return type(mine) is type(theirs) and vars(mine) == vars(theirs)
+    is_alike = lambda known: type(known) is type(value) and vars(known) == vars(value)
+    return next((name for name in get_scorer_names() if is_alike(get_scorer(name))), None)
 
 
 def _number(value: Any) -> Any:

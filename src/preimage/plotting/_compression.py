@@ -3,11 +3,11 @@
 from typing import Any
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 
 from preimage._engine.typing import Rows, Seed, Targets
 from preimage.estimators import compress
 from preimage.estimators.compressed._models import score_name
+from preimage.interop._pipeline import final_step
 from preimage.plotting._matplotlib import Display, legend_place, panels
 
 # Of Okabe and Ito; with markers, so that lines can be told apart without colours.
@@ -123,7 +123,7 @@ class CompressionDisplay(Display):
             errors[name], scores[name] = [], []
             for size in sizes:
                 small = compress(estimator, size, X=X, y=y, method=method, random_state=random_state)
-                errors[name].append(_last(small).error_)
+                errors[name].append(final_step(small).error_)
                 scores[name].append(_scores(estimator, small, X_test, y_test))
         if small is None:
             raise ValueError("CompressionDisplay needs at least one method and one size.")
@@ -132,8 +132,8 @@ class CompressionDisplay(Display):
             errors=errors,
             scores={name: [after for _, after in pairs] for name, pairs in scores.items()},
             original_score=next(iter(scores.values()))[0][0],
-            n_original_points=_last(small).n_original_points_,
-            score_name=_score_name(_last(small), y if X_test is None else y_test),
+            n_original_points=final_step(small).n_original_points_,
+            score_name=_score_name(final_step(small), y if X_test is None else y_test),
         )
         return display.plot(ax=ax, **line_kw)
 
@@ -195,13 +195,13 @@ def _finish(ax: Any, sizes: Any) -> None:
 
 
 def _default_sizes(estimator: Any, X: Rows) -> Any:
-    n = _last(compress(estimator, 1, X=X, method="select")).n_original_points_
+    n = final_step(compress(estimator, 1, X=X, method="select")).n_original_points_
     return [size for size in 2 ** np.arange(2, 8) if size <= max(n // 2, 4)]
 
 
 def _scores(estimator: Any, small: Any, X: Rows, y: Targets) -> Any:
     """Of the original and the compressed model."""
-    last = _last(small)
+    last = final_step(small)
     if X is None or last.kind == "transformer":
         return last.scores_
     if y is not None:
@@ -214,7 +214,3 @@ def _scores(estimator: Any, small: Any, X: Rows, y: Targets) -> Any:
 def _score_name(model: Any, y: Targets) -> str:
     """What scores on data with labels y are, or on data without."""
     return score_name(model.kind, y is not None)
-
-
-def _last(model: Any) -> Any:
-    return model[-1] if isinstance(model, Pipeline) else model

@@ -3,7 +3,7 @@
 from preimage.reduced_sets._construction import Construct
 from preimage.reduced_sets._distillation import Distill
 from preimage.reduced_sets._l1_selection import PenaltyPath, SelectL1
-from preimage.reduced_sets._names import REDUCER_NAMES, as_reducer
+from preimage.reduced_sets._names import REDUCERS, as_reducer
 from preimage.reduced_sets._reducer import (
     NestedReducer,
     Reducer,

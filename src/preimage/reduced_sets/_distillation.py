@@ -13,6 +13,7 @@ from preimage._engine.rows import cut, for_blocks
 from preimage._engine.threads import at_most
 from preimage._engine.typing import Array
 from preimage._engine.validation import Interval, check_parameters
+from preimage.descent import minimize_set
 from preimage.feature_space import Expansion, Gram
 from preimage.reduced_sets._construction import Construct
 from preimage.reduced_sets._reducer import (
@@ -24,7 +25,6 @@ from preimage.reduced_sets._reducer import (
     solve_ridge,
     with_own_columns,
 )
-from preimage.solvers._gradient import minimize_set
 
 # Ridge of the least squares problem, relative to its mean diagonal: points may coincide. Normal equations have squared
 # singular values, so that this is the square of a rounding error of 1e-5; with ten times more, fits of many points lose

@@ -1,5 +1,6 @@
-"""From names to reducers."""
+"""Reducers by name."""
 
+from preimage._engine.registry import Part, Registry
 from preimage.kernels import Kernel
 from preimage.reduced_sets._construction import Construct
 from preimage.reduced_sets._distillation import Distill
@@ -8,32 +9,29 @@ from preimage.reduced_sets._reducer import Reducer
 from preimage.reduced_sets._refinement import Refine
 from preimage.reduced_sets._selection import Select
 
-_NAMED: dict[str, type[Reducer]] = {
-    "select": Select,
-    "select_l1": SelectL1,
-    "construct": Construct,
-    "refine": Refine,
-    "distill": Distill,
-}
 
-REDUCER_NAMES = ("auto", *_NAMED)
+def _automatic(kernel: Kernel, has_data: bool) -> Reducer:
+    """What suits a kernel: one without a gradient moves no points, and an indefinite one has no distances."""
+    if not kernel.has_gradient:
+        return Select()
+    return Distill() if has_data or not kernel.is_positive_semidefinite else Refine()
+
+
+REDUCERS: Registry[Reducer] = Registry(
+    "reducer",
+    Part("auto", _automatic, "distill with data, refine without, select without a gradient", (), True, Distill),
+    Part("select", Select, "some of the points, chosen greedily", on_command_line=True),
+    Part("select_l1", SelectL1, "some of the points, chosen by a penalty on coefficients", on_command_line=True),
+    Part("construct", Construct, "new points, one after another", on_command_line=True),
+    Part("refine", Refine, "new points, all moved together in feature space", on_command_line=True),
+    Part("distill", Distill, "new points, all moved together by function values on data", on_command_line=True),
+    also="a reducer of preimage.reduced_sets with its parameters, such as Construct(n_starts=8)",
+)
 
 
 def as_reducer(method: str | Reducer, kernel: Kernel, *, has_data: bool) -> Reducer:
-    """The reducer that a name or a `Reducer` means.
-
-    "auto" is `Distill` where there are data, or where the kernel is indefinite and has no distances; `Refine` where
-    there are no data; and `Select` for kernels without a gradient.
-    """
+    """The reducer that a name or a `Reducer` means; "auto" decides by the kernel, and by whether there are data."""
     if isinstance(method, Reducer):
         return method
-    if method == "auto":
-        if not kernel.has_gradient:
-            return Select()
-        return Distill() if has_data or not kernel.is_positive_semidefinite else Refine()
-    if not isinstance(method, str) or method not in _NAMED:
-        raise ValueError(
-            f"method={method!r} is not known. Choose one of {', '.join(map(repr, REDUCER_NAMES))}, or a reducer of "
-            "preimage.reduced_sets with its parameters, such as Construct(n_starts=8)."
-        )
-    return _NAMED[method]()
+    options = {"kernel": kernel, "has_data": has_data} if method == "auto" else {}
+    return REDUCERS.made(method, **options)

@@ -26,9 +26,9 @@ from preimage._engine.linalg import orthonormal_factor, rank_tolerance, require_
 from preimage._engine.memory import memory_budget
 from preimage._engine.typing import Array
 from preimage._engine.validation import StrOptions
+from preimage.descent import Reason
 from preimage.feature_space import Expansion, Gram, GrowingSpan
 from preimage.kernels import Kernel, free_widths
-from preimage.solvers import Reason
 
 #: The constraint of a parameter `widths`.
 WIDTHS = [StrOptions({"fixed", "free"})]

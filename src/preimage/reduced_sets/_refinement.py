@@ -9,6 +9,7 @@ from preimage._engine.arrays import array_namespace, as_points, to_dense
 from preimage._engine.threads import small_matrices
 from preimage._engine.typing import Array
 from preimage._engine.validation import Interval, check_parameters
+from preimage.descent import Reason, minimize_set
 from preimage.feature_space import Expansion, Gram
 from preimage.reduced_sets._construction import Construct
 from preimage.reduced_sets._reducer import (
@@ -22,8 +23,6 @@ from preimage.reduced_sets._reducer import (
     solve_ridge,
     squared_error,
 )
-from preimage.solvers import Reason
-from preimage.solvers._gradient import minimize_set
 
 # Ridge on the coefficients during the descent, relative to k(z, z): it bounds them where points meet. With ten times
 # more, sets of close points end with visibly larger errors; without any, the normal equations become singular.

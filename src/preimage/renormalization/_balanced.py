@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import check_cv
-from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC
 
 from preimage._engine.arrays import from_device
@@ -15,6 +14,7 @@ from preimage._engine.validation import count_rows
 from preimage.calibration._guard import decisions_on_scores
 from preimage.calibration._signal import Signal, balanced_folds, signal_of
 from preimage.estimators._training_rows import same_rows
+from preimage.interop._pipeline import final_step
 from preimage.renormalization._exact import kernel_matrix
 from preimage.renormalization._inputs import as_decisions, as_scores, last_step
 from preimage.renormalization._left_out import MOST_POINTS, SCALERS, fitted_without, for_splits
@@ -93,7 +93,7 @@ def _on_kernel_values(estimator: Any, X: Rows) -> tuple[Any, Rows]:
 
     On wide tables most of the time of refits goes into kernel values.
     """
-    inner = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+    inner = final_step(estimator)
     is_fitted_svc = type(inner) is SVC and isinstance(inner.kernel, str) and hasattr(inner, "support_")
     if not is_fitted_svc or count_rows(X) > MOST_POINTS:
         return estimator, X

@@ -12,20 +12,13 @@ from preimage._engine.arrays import from_device, is_sparse, take_rows
 from preimage._engine.typing import Array, Rows, Targets
 from preimage._engine.validation import count_rows
 from preimage.estimators._bounded_fit import bounded_iterations
+from preimage.interop._pipeline import final_step, taken_apart, transformed
 
 
 def last_step(estimator: Any, X: Rows) -> tuple[Any, Rows, list]:
     """The last step of a fitted pipeline, what it is given for X, and the steps before it; or the estimator itself."""
-    if not isinstance(estimator, Pipeline):
-        return estimator, X, []
-    steps = [step for _, step in estimator.steps[:-1] if step is not None and step != "passthrough"]
-    for step in steps:
-        X = step.transform(X)
-    last = estimator.steps[-1][1]
-    if isinstance(last, Pipeline):
-        last, X, inner = last_step(last, X)
-        steps = steps + inner
-    return last, X, steps
+    steps, last = taken_apart(estimator, opened=lambda model: model)
+    return last, transformed(steps, X), [step for _, step in steps]
 
 
 def fitted_on(
@@ -101,5 +94,4 @@ def as_decisions(values: Any, estimator: Any) -> Array:
 
 def decides_by_pairs(estimator: Any) -> bool:
     """Whether decisions are those of pairs of classes, even where there are as many pairs as classes."""
-    last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
-    return len(estimator.classes_) > 2 and getattr(last, "decision_function_shape", "ovr") == "ovo"
+    return len(estimator.classes_) > 2 and getattr(final_step(estimator), "decision_function_shape", "ovr") == "ovo"

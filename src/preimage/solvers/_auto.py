@@ -5,17 +5,20 @@ from dataclasses import replace
 import numpy as np
 
 from preimage._engine.arrays import take_rows
+from preimage._engine.registry import Part, Registry
 from preimage._engine.typing import Array
 from preimage._engine.validation import check_parameters, own_parameters
+from preimage.descent import PreimageResult, Reason
 from preimage.feature_space import Subspace
 from preimage.kernels import Kernel, Linear, Warped
 from preimage.solvers._closed_form import ConformalMap, DistanceConstraint, WeightedMean
+from preimage.solvers._distance import has_fixed_point
 from preimage.solvers._exact import ExactInverse
 from preimage.solvers._fixed_point import FixedPoint
 from preimage.solvers._gradient import Gradient
 from preimage.solvers._learned import LearnedMap
-from preimage.solvers._nearest_image import beyond_reach, has_fixed_point, led_away
-from preimage.solvers._preimage import Preimage, PreimageResult, Reason, TargetSolver
+from preimage.solvers._nearest_image import beyond_reach, led_away
+from preimage.solvers._preimage import Preimage, TargetSolver
 from preimage.solvers._sparse_path import SparsePath
 
 
@@ -137,22 +140,22 @@ class FittedAuto(Preimage):
 def _stays_near(kernel: Kernel, solver: Preimage) -> bool:
     """Whether answers cannot lie far outside the data: the fixed point of a radial kernel is a mean of points."""
     kernel, _ = kernel.unshifted()
-    return type(solver) is FixedPoint and kernel.is_positive_semidefinite and getattr(kernel, "is_radial", False)
+    return type(solver) is FixedPoint and kernel.is_positive_semidefinite and kernel.is_radial
 
 
-_NAMED: dict[str, type[Preimage]] = {
-    "auto": Auto,
-    "fixed_point": FixedPoint,
-    "gradient": Gradient,
-    "exact": ExactInverse,
-    "distance_constraint": DistanceConstraint,
-    "weighted_mean": WeightedMean,
-    "conformal": ConformalMap,
-    "learned": LearnedMap,
-    "sparse": SparsePath,
-}
-
-SOLVER_NAMES = tuple(_NAMED)
+SOLVERS: Registry[Preimage] = Registry(
+    "pre-image solver",
+    Part("auto", Auto, "what suits the kernel and the question"),
+    Part("fixed_point", FixedPoint, "the iteration of the papers, for radial and dot-product kernels"),
+    Part("gradient", Gradient, "descent, for any kernel that has a gradient; bounds"),
+    Part("exact", ExactInverse, "where an exact pre-image exists"),
+    Part("distance_constraint", DistanceConstraint, "distances to the nearest training points"),
+    Part("weighted_mean", WeightedMean, "one weighted mean of the training points"),
+    Part("conformal", ConformalMap, "a linear map that preserves inner products"),
+    Part("learned", LearnedMap, "a regression of inputs on coordinates"),
+    Part("sparse", SparsePath, "few coordinates away from a background"),
+    also="a solver of preimage.solvers",
+)
 
 
 def as_preimage(preimage: str | Preimage, auto: Preimage | None = None) -> Preimage:
@@ -160,10 +163,7 @@ def as_preimage(preimage: str | Preimage, auto: Preimage | None = None) -> Preim
 
     `auto` is what "auto" means for a model that knows better than `Auto()`.
     """
-    if auto is not None and isinstance(preimage, str) and preimage == "auto":
-        return auto
     if isinstance(preimage, Preimage):
         return own_parameters(preimage)
-    if isinstance(preimage, str) and preimage in _NAMED:
-        return _NAMED[preimage]()
-    raise ValueError(f"Unknown pre-image solver {preimage!r}; known names: {', '.join(_NAMED)}, or a solver object.")
+    made = SOLVERS.made(preimage)
+    return auto if auto is not None and isinstance(made, Auto) else made

@@ -13,16 +13,17 @@ from preimage._engine.arrays import (
     to_dense,
     to_numpy,
 )
-from preimage._engine.linalg import eigh, eigh_descending, numerical_rank, svd
+from preimage._engine.linalg import eigh
 from preimage._engine.removed import ignores_removed
 from preimage._engine.rows import map_rows
 from preimage._engine.typing import Array
 from preimage._engine.validation import Interval, check_parameters
 from preimage._engine.warnings import unwarned
+from preimage.descent import PreimageResult
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Expansion, Gram
 from preimage.kernels import Gaussian, InnerProduct, Kernel, ProfileKernel, SquaredDistance
-from preimage.solvers._preimage import PreimageResult, TargetSolver, about_origin, direct_result, objective_at
+from preimage.solvers._preimage import TargetSolver, about_origin, direct_result, objective_at
 
 # Values below this many squared rounding errors of the largest are clipped to it: the inverse profile of a decaying
 # kernel at zero is infinite. Such values mean "very far" (72 times 1/γ for a Gaussian) and place nothing.
@@ -128,18 +129,12 @@ class WeightedMean(TargetSolver):
 class ConformalMap(TargetSolver):
     r"""Pre-images by linear functions of feature space whose inner products reproduce those of the inputs.
 
-    With the Gram matrix of the inputs P = XXᵀ, the functions that minimise :math:`\tfrac12 \|P - K B K\|^2 + \lambda
-    \operatorname{tr}(BK)` give [1]_
+    With the Gram matrix of the inputs P = XXᵀ, the functions that minimise :math:`\|P - K B K\|^2` give [1]_
 
-    .. math:: z = X^+ (P - \lambda K^{-1}) \alpha = X^\top \alpha - \lambda X^+ K^{-1} \alpha .
+    .. math:: z = X^+ P \alpha = X^\top \alpha,
 
-    For λ = 0 this is the plain mean :math:`\sum_i \alpha_i x_i`, whatever the kernel. The correction is stable only
-    while λ is well below the eigenvalues of K that count; those below rounding are left out.
-
-    Parameters
-    ----------
-    penalty : float, default=0.0
-        λ ≥ 0, relative to the mean of k(x, x).
+    the plain mean :math:`\sum_i \alpha_i x_i`, whatever the kernel. The penalty of [1]_ corrects it by
+    :math:`\lambda X^+ K^{-1} \alpha`, which is stable only while λ is well below the eigenvalues of K that count.
 
     See Also
     --------
@@ -154,7 +149,7 @@ class ConformalMap(TargetSolver):
 
     Examples
     --------
-    Without a penalty it is a mean with the coefficients as weights:
+    A mean with the coefficients as weights:
 
     >>> import numpy as np
     >>> from preimage.feature_space import Expansion
@@ -165,27 +160,13 @@ class ConformalMap(TargetSolver):
     array([[0.75, 0.  ]])
     """
 
-    _parameter_constraints = {"penalty": [Interval(Real, 0, None, closed="left")]}
-
-    def __init__(self, penalty: float = 0.0) -> None:
-        self.penalty = penalty
+    @ignores_removed
+    def __init__(self) -> None:
+        pass
 
     @about_origin
     def solve(self, target: Expansion, start: Array | None = None, anchor: Array | None = None) -> PreimageResult:
-        check_parameters(self)
-        points = to_dense(target.inputs)
-        Z = target.coefficients.T @ points
-        if self.penalty:
-            gram = Gram(target.kernel, target.points)
-            xp = array_namespace(points)
-            values, vectors = eigh_descending(gram.dense())
-            rank = numerical_rank(values, points.shape[0])
-            vectors = vectors[:, :rank]
-            solved = vectors @ ((vectors.T @ target.coefficients) / values[:rank, None])  # K⁺ α
-            weight = self.penalty * float(xp.mean(xp.abs(gram.diagonal())))
-            U, lengths, Vt = svd(points)
-            rank = numerical_rank(lengths, min(points.shape))
-            Z = Z - weight * ((Vt[:rank, :].T / lengths[:rank]) @ (U[:, :rank].T @ solved)).T  # X⁺ K⁺ α
+        Z = target.coefficients.T @ to_dense(target.inputs)
         return direct_result(Z, objective_at(target, Z))
 
 
@@ -271,11 +252,7 @@ def _squared_distances(target: Expansion, values: Array) -> Array:
         squared_z = kernel.inverse_profile(target.squared_norms())
         products = kernel.inverse_profile(values)
         squared = squared_row_norms(target.points)[None, :] + squared_z[:, None] - 2 * products
-    return _defined(squared)
-
-
-def _defined(squared: Array) -> Array:
-    """Distances, where the inverse profile has no finite value replaced by the longest of the row."""
+    # Where the inverse profile has no finite value, the longest of the row.
     xp = array_namespace(squared)
     known = xp.isfinite(squared)
     longest = xp.max(xp.where(known, squared, xp.zeros_like(squared)), axis=1)

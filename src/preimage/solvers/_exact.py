@@ -9,13 +9,13 @@ from preimage._engine.arrays import array_namespace, concat_rows, from_numpy, to
 from preimage._engine.rows import map_rows
 from preimage._engine.typing import Array
 from preimage._engine.validation import Interval, check_parameters
+from preimage.descent import PreimageResult, Reason, spread
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Expansion
-from preimage.kernels import InnerProduct, Kernel, Polynomial, ProfileKernel, SquaredDistance
+from preimage.kernels import InnerProduct, Kernel, Polynomial, ProfileKernel, SquaredDistance, is_profile
 from preimage.kernels._profile import invert_monotone
-from preimage.solvers._descent import spread
-from preimage.solvers._preimage import PreimageResult, Reason, TargetSolver, about_origin, objective_at
-from preimage.solvers._starts import nearest_points
+from preimage.solvers._nearest_image import nearest_points
+from preimage.solvers._preimage import TargetSolver, about_origin, objective_at
 
 
 class ExactInverse(TargetSolver):
@@ -109,15 +109,15 @@ def values_at_basis(vectors: Expansion, n_features: int, scale: float = 1.0, shi
 
 
 def _formula(kernel: Kernel) -> Callable[[Expansion], Array]:
-    if not isinstance(kernel, ProfileKernel):
+    if not is_profile(kernel):
         raise UnsupportedKernelError(
             f"ExactInverse needs a kernel with an invertible profile; got {kernel!r}. preimage='gradient' finds the "
             "nearest image instead, 'learned' works with any kernel, and 'auto' finds a way for each."
         )
     if kernel.pairwise == SquaredDistance() and kernel.has_inverse_profile:
         return _by_polarisation
-    if type(kernel) is Polynomial and kernel.degree % 2 == 0:
-        return _up_to_sign if kernel.coef0 == 0 else _by_two_probes
+    if type(kernel) is Polynomial and kernel.degree % 2 == 0 and kernel.coef0 != 0:
+        return _by_two_probes
     if kernel.pairwise == InnerProduct() and kernel.has_inverse_profile:
         return _by_probes
     if kernel.pairwise == InnerProduct() and kernel.is_positive_semidefinite:
@@ -201,10 +201,7 @@ def _up_to_sign(target: Expansion) -> Array:
     """Even profiles: moduli from the axes, relative signs from sums with the largest coordinate."""
     kernel, scale, d = target.kernel, _typical_coordinate(target), target.points.shape[1]
     xp = array_namespace(target.coefficients)
-    if type(kernel) is Polynomial:
-        root = lambda values: xp.abs(values) ** (1 / kernel.degree) / (kernel.gamma * scale)
-    else:
-        root = lambda values: invert_monotone(kernel.profile, values, rising=True) / scale
+    root = lambda values: invert_monotone(kernel.profile, values, rising=True) / scale
     moduli = root(values_at_basis(target, d, scale)).T  # (q, d)
     columns = []
     for j in range(moduli.shape[0]):

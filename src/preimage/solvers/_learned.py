@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
+from operator import attrgetter
 
 import numpy as np
 
@@ -11,14 +12,13 @@ from preimage._engine.memory import largest_square
 from preimage._engine.progress import stage
 from preimage._engine.typing import Array
 from preimage._engine.validation import Interval, check_parameters, generator
+from preimage.descent import Box, PreimageResult
 from preimage.feature_space import Gram, Subspace
 from preimage.kernels import Kernel, Linear, as_kernel
 from preimage.kernels._bandwidth import GAMMA
-from preimage.solvers._descent import Box
-from preimage.solvers._left_out_maps import LinearFit
-from preimage.solvers._map_choice import MapChoice, choose_map, leave_one_out_ridge, ridge_weights
-from preimage.solvers._preimage import Preimage, PreimageResult, direct_result
-from preimage.solvers._training_range import range_with_margin, usual_range
+from preimage.solvers._map_choice import MapChoice, choose_map, range_with_margin, usual_range
+from preimage.solvers._map_errors import LinearFit, leave_one_out_ridge, ridge_weights
+from preimage.solvers._preimage import Preimage, direct_result
 
 # Rows that a map learns from unless told otherwise: their kernel matrix has 72 MB, and its eigenvectors take seconds.
 MAX_ROWS = 3000
@@ -284,40 +284,11 @@ class FittedMap(Preimage):
         Z = Box.of_inputs(None, None, subspace.frame.kernel, Z).clip(Z)
         return direct_result(Z, subspace.squared_distances(Z, Y))
 
-    @property
-    def kernel(self) -> Kernel:
-        return self._largest().kernel
-
-    @property
-    def coordinates(self) -> Array:
-        return self._largest().coordinates
-
-    @property
-    def weights(self) -> Array:
-        return self._largest().weights
-
-    @property
-    def mean(self) -> Array:
-        return self._largest().mean
-
-    @property
-    def ridge(self) -> float:
-        return self._largest().ridge
-
-    @property
-    def linear(self) -> Array | None:
-        return self._largest().linear
-
-    @property
-    def lower(self) -> Array | None:
-        return self._largest().lower
-
-    @property
-    def upper(self) -> Array | None:
-        return self._largest().upper
-
-    def _largest(self) -> CoordinateMap:
-        return self.maps[max(self.maps)]
+    _largest = property(lambda self: self.maps[max(self.maps)])
+    kernel, coordinates, weights, mean, ridge, linear, lower, upper = (
+        property(attrgetter(f"_largest.{name}"))
+        for name in ("kernel", "coordinates", "weights", "mean", "ridge", "linear", "lower", "upper")
+    )
 
 
 def training_sample(X: Array, max_rows: int | None = MAX_ROWS) -> Array:

@@ -4,11 +4,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from preimage._engine.arrays import take_rows, to_dense
 from preimage._engine.typing import Array, Seed
 from preimage._engine.validation import check_parameters, generator
+from preimage.descent import PreimageResult
 from preimage.feature_space import Expansion
-from preimage.solvers._preimage import PreimageResult, TargetSolver
-from preimage.solvers._starts import mean_of_neighbors, nearest_points, random_points
+from preimage.solvers._nearest_image import nearest_points, ranked_points
+from preimage.solvers._preimage import TargetSolver
 
 KINDS = ("input", "nearest", "neighbors", "random")
 # Points of the start "neighbors": enough to average noise away, few enough to stay within one cluster.
@@ -94,5 +96,12 @@ class MultiStart(TargetSolver):
         if kind == "neighbors":
             return mean_of_neighbors(target, NEIGHBORS)
         if kind == "random":
-            return random_points(target, rng)
+            return to_dense(take_rows(target.inputs, rng.integers(target.points.shape[0], size=len(target))))
         raise ValueError(f"Unknown start {kind!r}; known: {', '.join(KINDS)}, or a solver.")
+
+
+def mean_of_neighbors(target: Expansion, count: int) -> Array:
+    """For each vector of `target`, the mean of its `count` nearest points in feature space."""
+    ranked = ranked_points(target, min(count, target.points.shape[0]))
+    points = to_dense(target.inputs)
+    return sum(take_rows(points, numbers) for numbers in ranked.T) / ranked.shape[1]

@@ -8,18 +8,26 @@ from numbers import Integral, Real
 import numpy as np
 from scipy.spatial import cKDTree
 
-from preimage._engine.arrays import array_namespace, epsilon, from_numpy, to_dense, to_numpy, transposed
+from preimage._engine.arrays import from_numpy, to_dense, to_numpy, transposed
+from preimage._engine.rows import cut
 from preimage._engine.typing import Array
 from preimage._engine.validation import Interval, check_parameters
 from preimage._engine.warnings import unwarned
+from preimage.descent import (
+    Box,
+    Evaluation,
+    Objective,
+    PreimageResult,
+    QuasiNewton,
+    Reason,
+    minimize_rows,
+    spread,
+)
 from preimage.feature_space import Expansion, Subspace
-from preimage.solvers._blocks import tiles
-from preimage.solvers._descent import Box, Evaluation, Objective, minimize_rows, spread
-from preimage.solvers._families import MOST_SIDES, Family, check_family, members
-from preimage.solvers._gradient import QuasiNewton
-from preimage.solvers._nearest_image import TargetObjective, distance_model
-from preimage.solvers._preimage import PreimageResult, Reason, TargetSolver, objective_at
-from preimage.solvers._starts import nearest_points
+from preimage.solvers._distance import TargetObjective, distance_model
+from preimage.solvers._families import MOST_SIDES, Family, check_family, difference, members
+from preimage.solvers._nearest_image import nearest_points
+from preimage.solvers._preimage import TargetSolver, objective_at
 
 # Starts whose inputs are computed together: a few MiB of images of a thousand pixels.
 BLOCK = 1024
@@ -172,18 +180,18 @@ class _Search:
         Those that are no worse than their neighbours come before all others: the best few starts of all would often
         lead to one and the same minimum.
         """
-        distances = self._distances(self.candidates)
+        distances = self._distances()
         is_lowest = np.ones(distances.shape, bool)
         for neighbors in self._neighbors():
             is_lowest &= distances <= distances[neighbors]
         order = np.lexsort((distances, ~is_lowest), axis=0)[:count]
         return [self.candidates[numbers] for numbers in order]
 
-    def _distances(self, T: np.ndarray) -> np.ndarray:
-        """k(z, z) − 2ψ(z) of the members with parameters T for all targets, (m, q); infinity where there is none."""
+    def _distances(self) -> np.ndarray:
+        """k(z, z) − 2ψ(z) of all starts for all targets, (m, q); infinity where there is no member."""
         target, values = self.target, []
-        for first in range(0, len(T), BLOCK):
-            Z = self.family(T[first : first + BLOCK])
+        for T in self._blocks():
+            Z = self.family(T)
             exists = np.isfinite(Z).all(axis=1, keepdims=True)
             rows = self._like(np.where(exists, Z, 0.0))
             here = to_numpy(target.kernel.diagonal(rows)[:, None] - 2 * target(rows))
@@ -205,40 +213,32 @@ class _Search:
 
     def nearest_members(self, X: np.ndarray) -> np.ndarray:
         """Parameters of the members nearest to the rows of X in input space, shape (q, p)."""
-        begin = np.repeat(self.candidates[:1], len(X), axis=0)  # also where no distance is a number
-        smallest = np.full(len(X), np.inf)
-        for first in range(0, len(self.candidates), BLOCK):
-            T = self.candidates[first : first + BLOCK]
-            Z = members(self.family, T, self.d)
-            squared = np.sum(Z**2, axis=1)[:, None] - 2 * Z @ X.T
-            number = np.argmin(squared, axis=0)
-            here = squared[number, np.arange(len(X))]
-            begin[here < smallest] = T[number[here < smallest]]
-            smallest = np.minimum(smallest, here)
-        objective = _InParameters(self.family, self.scale, self.d, _InputDistance(X))
-        found = minimize_rows(objective, begin * self.scale, self.box, self.rule, self.solver.max_iter)
-        return found.points / self.scale
+        squared = lambda Z: np.sum(Z**2, axis=1)[:, None] - 2 * Z @ X.T
+        distances = np.concatenate([squared(members(self.family, T, self.d)) for T in self._blocks()])
+        begin = self.candidates[np.argmin(np.where(np.isnan(distances), np.inf, distances), axis=0)]
+        return self._minimized(begin, _InputDistance(X), np.asarray).points / self.scale
 
     def descend(self, begin: np.ndarray) -> ParametrizedResult:
         """The results of searches from the rows of `begin`."""
         target = self.target
-        inner: Objective
-        if target.kernel.has_gradient:
-            model, W = distance_model(target.kernel, target.points), transposed(target.coefficients)
-            inner = _OnDevice(
-                TargetObjective.of(model, W, self._like(np.zeros((len(target), self.d))), 0.0), self._like
-            )
-        else:
-            inner = _ValuesAlone(target, self._like)
-        objective = _InParameters(self.family, self.scale, self.d, inner)
-        found = minimize_rows(objective, begin * self.scale, self.box, self.rule, self.solver.max_iter)
+        model = distance_model(target.kernel, target.points, values_alone=not target.kernel.has_gradient)
+        anchor = self._like(np.zeros((len(target), self.d)))
+        inner = TargetObjective.of(model, transposed(target.coefficients), anchor, 0.0)
+        found = self._minimized(begin, inner, self._like)
         T = self.family.canonical(found.points / self.scale)
         points = self._like(members(self.family, T, self.d))
         # Where all kernel values vanish every step is too short to matter, and nothing was found.
-        lost = to_numpy(inner.at(members(self.family, T, self.d)).vanishes())
+        lost = to_numpy(inner.at(points).vanishes())
         reason = np.where(lost, Reason.array(len(lost), Reason.VANISHING), found.reason)
         converged = found.converged & ~lost
         return ParametrizedResult(points, objective_at(target, points), found.n_iter, converged, reason, T)
+
+    def _minimized(self, begin: np.ndarray, inner: Objective, like: Callable[[np.ndarray], Array]) -> PreimageResult:
+        objective = _InParameters(self.family, self.scale, inner, like)
+        return minimize_rows(objective, begin * self.scale, self.box, self.rule, self.solver.max_iter)
+
+    def _blocks(self) -> list[np.ndarray]:
+        return [self.candidates[rows] for rows in cut(len(self.candidates), BLOCK)]
 
     def _like(self, values: np.ndarray) -> Array:
         """NumPy values in the library, precision and device of the target."""
@@ -264,13 +264,13 @@ class _Search:
 class _InParameters(Objective):
     """An objective of members as one of scaled parameters, by the chain rule; by differences where it has no gradient.
 
-    It works in NumPy and double precision, whatever the library of the target: families do.
+    It works in NumPy and double precision, as families do; `like` makes arrays of the library of the objective.
     """
 
     family: Family
     scale: np.ndarray
-    d: int
     inner: Objective
+    like: Callable[[np.ndarray], Array]
 
     def at(self, U: Array) -> Evaluation:
         T = U / self.scale
@@ -280,35 +280,19 @@ class _InParameters(Objective):
             T = np.where(exists[:, None], T, self.family.starts()[:1])
         Z = self.family(T)
         exists &= np.isfinite(Z).all(axis=1)
-        here = self.inner.at(np.where(exists[:, None], Z, 0.0))
-        gradient = self._differences(T) if here.gradient is None else self.family.contracted(T, here.gradient)
+        here = self.inner.at(self.like(np.where(exists[:, None], Z, 0.0)))
+        if here.gradient is None:
+            value = lambda T: _plain(self.inner.at(self.like(self.family(T))).value)[:, None]
+            family, bounds = self.family, self.family.bounds()
+            parts = [difference(value, T, j, bounds, family.step) for j in range(family.n_parameters)]
+            gradient = np.concatenate(parts, axis=1)
+        else:
+            gradient = self.family.contracted(T, _plain(here.gradient))
         gradient = np.where(np.isfinite(gradient), gradient, 0.0) / self.scale
-        return Evaluation(np.where(exists, here.value, np.inf), gradient, here.noise)
+        return Evaluation(np.where(exists, _plain(here.value), np.inf), gradient, _plain(here.noise))
 
     def take(self, rows: np.ndarray) -> "_InParameters":
         return replace(self, inner=self.inner.take(rows))
-
-    def _differences(self, T: np.ndarray) -> np.ndarray:
-        # The value as the one column of a family, whose rules for steps and bounds hold.
-        value = _ValueOf(self.family, lambda T: self.inner.at(self.family(T)).value)
-        return np.stack([each[:, 0] for each in value.derivatives(T)], axis=1)
-
-
-class _ValueOf(Family):
-    """The objective of the members of a family, as a family with one column."""
-
-    def __init__(self, family: Family, value: Callable[[np.ndarray], np.ndarray]) -> None:
-        self.family, self.value, self.step = family, value, family.step
-
-    @property
-    def n_parameters(self) -> int:
-        return self.family.n_parameters
-
-    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        return self.family.bounds()
-
-    def __call__(self, T: np.ndarray) -> np.ndarray:
-        return self.value(T)[:, None]
 
 
 @dataclass(frozen=True)
@@ -326,41 +310,6 @@ class _InputDistance(Objective):
         return _InputDistance(self.X[rows])
 
 
-@dataclass(frozen=True)
-class _OnDevice(Objective):
-    """An objective of arrays like the target, seen from NumPy."""
-
-    inner: Objective
-    like: Callable[[np.ndarray], Array]
-
-    def at(self, Z: Array) -> Evaluation:
-        here = self.inner.at(self.like(Z))
-        parts = (here.value, here.gradient, here.noise, None, here.safe_curvature)
-        return Evaluation(*(None if part is None else to_numpy(part).astype(float) for part in parts))
-
-    def take(self, rows: np.ndarray) -> "_OnDevice":
-        return replace(self, inner=self.inner.take(rows))
-
-
-class _ValuesAlone(Objective):
-    """k(z, z) − 2ψ(z), one target per row, for kernels without a gradient."""
-
-    def __init__(self, target: Expansion, like: Callable[[np.ndarray], Array]) -> None:
-        self.target, self.like = target, like
-
-    def at(self, Z: Array) -> Evaluation:
-        kernel, points, W = self.target.kernel, self.target.points, self.target.coefficients.T
-        there = self.like(Z)
-        xp = array_namespace(W)
-        diagonal, value, size = kernel.diagonal(there), [], []
-        for rows in tiles(W.shape[0], W.shape[1], W):
-            terms = W[rows, :] * kernel(there[rows, :], points)
-            value.append(xp.sum(terms, axis=1))
-            size.append(xp.sum(xp.abs(terms), axis=1))
-        psi, sizes = xp.concat(value), xp.concat(size)
-        noise = 4 * epsilon(psi.dtype) * (xp.abs(diagonal) + 2 * sizes)
-        parts = [to_numpy(part).astype(float) for part in (diagonal - 2 * psi, noise, sizes)]
-        return Evaluation(parts[0], None, parts[1], None, parts[2])
-
-    def take(self, rows: np.ndarray) -> "_ValuesAlone":
-        return _ValuesAlone(self.target.take(rows), self.like)
+def _plain(array: Array) -> np.ndarray:
+    """A NumPy array in double precision."""
+    return to_numpy(array).astype(float)

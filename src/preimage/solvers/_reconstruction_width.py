@@ -12,9 +12,8 @@ from preimage._engine.warnings import unwarned
 from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels import Kernel
 from preimage.kernels._bandwidth import RECONSTRUCTION, resolve_gamma
-from preimage.solvers._left_out_coordinates import left_out_coordinates
-from preimage.solvers._left_out_maps import RIDGES
 from preimage.solvers._map_choice import distinct_rows, gain_of, judge_maps, judging_rows
+from preimage.solvers._map_errors import RIDGES, left_out_coordinates
 
 # Widths that are tried, as multiples of one over the median squared distance. Narrower kernels have not been chosen for
 # any of the tables and images that were looked at; of the wider ones, the widest is nearly always as good.

@@ -7,16 +7,16 @@ import numpy as np
 from preimage._engine.arrays import array_namespace, concat_rows, epsilon, from_numpy, take_rows, to_dense, to_numpy
 from preimage._engine.finite import gives_finite_numbers
 from preimage._engine.typing import Array
+from preimage.descent import MEMORY, Box, Evaluation, PreimageResult, QuasiNewton, spread
 from preimage.feature_space import Expansion, Gram, Subspace
-from preimage.kernels import Kernel, Scaled, Sum
-from preimage.kernels._pairwise import InnerProduct
-from preimage.solvers._descent import Box, Evaluation, spread
+from preimage.kernels import InnerProduct, Kernel, Power, Scaled, Sum, is_profile
+from preimage.kernels._kernel import OfOneKernel
+from preimage.solvers._distance import TargetModel
 from preimage.solvers._exact import values_at_basis
 from preimage.solvers._fixed_point import FixedPoint
-from preimage.solvers._gradient import MEMORY, Gradient, QuasiNewton
-from preimage.solvers._nearest_image import NearestImage, TargetModel, beyond_reach, enclosing_sphere
-from preimage.solvers._preimage import Preimage, PreimageResult, TargetSolver, values_at
-from preimage.solvers._targets import GivenTargets
+from preimage.solvers._gradient import Gradient
+from preimage.solvers._nearest_image import NearestImage, beyond_reach, enclosing_sphere
+from preimage.solvers._preimage import Preimage, TargetSolver, values_at
 
 # Turns that other solvers take with the factor β. They gain a constant factor per turn, and what twenty do not settle
 # (to SETTLED) is a slow drift that no picture shows.
@@ -40,18 +40,14 @@ def walk_fractions(steps: int, beyond: float | tuple[float, float] = 0.0) -> np.
         raise ValueError(f"A walk needs at least its two ends; got steps={steps!r}.")
     try:
         before, after = np.broadcast_to(np.asarray(beyond, dtype=np.float64), (2,))
-    except (TypeError, ValueError) as error:
-        raise ValueError(_wrong_beyond(beyond)) from error
+    except (TypeError, ValueError):
+        before = after = np.nan
     if not (0 <= before < np.inf and 0 <= after < np.inf):
-        raise ValueError(_wrong_beyond(beyond))
+        raise ValueError(
+            "navigate goes beyond the ends of its line by a number of lengths of the line, not negative, or by two of "
+            f"them, before the first and after the second end; got beyond={beyond!r}."
+        )
     return np.linspace(-before, 1 + after, steps)
-
-
-def _wrong_beyond(beyond: object) -> str:
-    return (
-        "navigate goes beyond the ends of its line by a number of lengths of the line, not negative, or by two of "
-        f"them, before the first and after the second end; got beyond={beyond!r}."
-    )
 
 
 def navigate(
@@ -188,7 +184,7 @@ def _climb(vectors: Expansion, Z: Array, floor: float, solver: Any) -> Array:
     box = Box.of_inputs(lower, upper, vectors.kernel, Z)
     rule = QuasiNewton(spread(vectors.points), solver.tol, getattr(solver, "memory", MEMORY))
     model = _Direction(vectors.kernel, vectors.points, floor)
-    found = NearestImage(GivenTargets(vectors), Z, Z).solve(rule, box, solver.max_iter, model)
+    found = NearestImage.of_vectors(vectors).starting(Z).solve(rule, box, solver.max_iter, model)
     return _pulled_back(found.points, vectors, Z, floor)
 
 
@@ -203,7 +199,10 @@ def _pulled_back(Z: Array, vectors: Expansion, start: Array, floor: float) -> Ar
         return Z
     xp = array_namespace(Z)
     middle, radius = enclosing_sphere(vectors.points)
-    if isinstance(getattr(vectors.kernel, "pairwise", None), InnerProduct):
+    kernel = vectors.kernel
+    while isinstance(kernel, (OfOneKernel, Power, Scaled)):
+        kernel = kernel.kernel
+    if is_profile(kernel) and kernel.pairwise == InnerProduct():
         middle, radius = xp.zeros_like(middle), radius + float(xp.linalg.vector_norm(middle))
     shift = Z - middle
     lengths = xp.sqrt(xp.sum(shift * shift, axis=1))
@@ -268,6 +267,8 @@ def _factors(vectors: Expansion, Z: Array, floor: float) -> tuple[Array, Array]:
 def _terms(vectors: Expansion) -> list[Expansion]:
     """Expansions that add up to `vectors`, one per term of a sum of kernels."""
     kernel, points, coefficients = vectors.kernel, vectors.points, vectors.coefficients
+    if is_profile(kernel):
+        return [vectors]
     if isinstance(kernel, Sum):
         return [term for part in (kernel.left, kernel.right) for term in _terms(Expansion(part, points, coefficients))]
     if isinstance(kernel, Scaled):

@@ -17,8 +17,8 @@ from preimage._models.completion import (
 )
 from preimage._models.completion._draws import second_derivatives
 from preimage._models.components import Wanted
+from preimage.descent import Box
 from preimage.kernels import Gaussian, Linear, Polynomial
-from preimage.solvers._descent import Box
 
 rng = np.random.default_rng(0)
 MIXED = rng.standard_normal((300, 5)) @ rng.standard_normal((5, 5))

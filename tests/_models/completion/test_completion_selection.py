@@ -5,8 +5,8 @@ from numpy.testing import assert_allclose
 
 from preimage._models.completion import HiddenRows, SubspaceFit, complete_rows, fill, neighbor_start
 from preimage._models.components import Wanted
+from preimage.descent import Box
 from preimage.kernels import Gaussian
-from preimage.solvers._descent import Box
 
 X = np.random.default_rng(0).standard_normal((30, 4))
 X[:, 1] = X[:, 0] ** 2

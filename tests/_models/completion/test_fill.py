@@ -9,8 +9,8 @@ from sklearn.metrics.pairwise import nan_euclidean_distances
 from preimage._engine.arrays import to_numpy
 from preimage._models.completion import PartialRows, SubspaceFit, complete_rows, fill, median_distance, neighbor_start
 from preimage._models.components import Wanted
+from preimage.descent import Box
 from preimage.kernels import Gaussian, Linear, Polynomial
-from preimage.solvers._descent import Box
 
 RNG = np.random.default_rng(0)
 POINTS = RNG.normal(size=(60, 2)) @ RNG.normal(size=(2, 4)) + 0.1 * RNG.normal(size=(60, 4))

@@ -6,9 +6,9 @@ from numpy.testing import assert_allclose
 
 from preimage._models.completion import PartialRows, SubspaceFit, fit_incomplete, median_distance, neighbor_start
 from preimage._models.components import Wanted
+from preimage.descent import Box
 from preimage.kernels import Gaussian, Linear
 from preimage.landmarks import Uniform
-from preimage.solvers._descent import Box
 
 RNG = np.random.default_rng(0)
 ANGLES = RNG.uniform(0, 2 * np.pi, 120)

@@ -25,7 +25,7 @@ from preimage._models.completion._fill import fill
 from preimage._models.completion._hiding import hidden_entries
 from preimage._models.completion._model import SubspaceFit
 from preimage._models.completion._start import complete_rows, neighbor_start
-from preimage.solvers._descent import Box, Objective
+from preimage.descent import Box, Objective
 
 # Arrays of shape (rows, d, d) that are alive at once while second derivatives are found and decomposed.
 SQUARE_ARRAYS = 6
@@ -86,7 +86,8 @@ class Posterior:
         largest = 1 + 2 * xp.max(xp.sum(xp.abs(H), axis=2), axis=1)
         H = H + xp.eye(H.shape[1], dtype=H.dtype) * ((1 - free) * largest[:, None])[:, None, :]
         curvatures, axes = eigh(H)
-        limits = xp.sum(axes * (covariance @ axes), axis=1)
+        # Along sums of indicators, which are constant, rounding errors of the variance may be negative.
+        limits = xp.clip(xp.sum(axes * (covariance @ axes), axis=1), min=0.0)
         return cls(modes, free, axes, curvatures, limits, deviations)
 
     def spreads(self, temperature: float) -> Array:

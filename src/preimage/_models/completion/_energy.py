@@ -8,11 +8,10 @@ import numpy as np
 
 from preimage._engine.arrays import array_namespace, concat_rows, device_kwargs, epsilon
 from preimage._engine.typing import Array
+from preimage.descent import Evaluation, Objective, spread, tiles
 from preimage.feature_space import Subspace
 from preimage.kernels import Kernel, ProfileKernel
-from preimage.solvers._blocks import tiles
-from preimage.solvers._descent import Evaluation, Objective, spread
-from preimage.solvers._nearest_image import has_fixed_point
+from preimage.solvers._distance import has_fixed_point
 
 # Rounding errors of a sum of n products, in units of its largest terms: one per product and addition.
 ROUNDING = 4

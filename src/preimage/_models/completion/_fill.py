@@ -10,10 +10,16 @@ from preimage._engine.finite import gives_finite_numbers
 from preimage._engine.progress import stage
 from preimage._engine.typing import Array
 from preimage._models.completion._energy import SubspaceEnergy
-from preimage.solvers._blocks import for_query_blocks
-from preimage.solvers._descent import Box, Evaluation, Objective, minimize_rows, spread
-from preimage.solvers._gradient import QuasiNewton
-from preimage.solvers._preimage import PreimageResult
+from preimage.descent import (
+    Box,
+    Evaluation,
+    Objective,
+    PreimageResult,
+    QuasiNewton,
+    for_query_blocks,
+    minimize_rows,
+    spread,
+)
 
 # A row is done when a gradient step is shorter than this fraction of the spread of the data: errors of imputed entries
 # are a hundred times larger. At ten times as much, wide kernels, whose energies are flat, stop at their starts.

@@ -11,7 +11,7 @@ from preimage._models.completion._energy import SubspaceEnergy
 from preimage._models.completion._losses import Loss
 from preimage._models.completion._neighborhoods import Neighborhoods
 from preimage._models.completion._robust import RobustResult, repair
-from preimage.solvers._preimage import Batched, Reason
+from preimage.descent import Batched, Reason
 
 # Rows of which more entries than this disagree with what the others say are unusual, not wrong.
 MOST_WRONG = 0.5

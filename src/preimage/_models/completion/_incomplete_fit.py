@@ -9,8 +9,8 @@ from preimage._engine.progress import stage
 from preimage._engine.typing import Array
 from preimage._models.completion._fill import fill
 from preimage._models.completion._model import NoisySubspace, SubspaceFit
+from preimage.descent import Box
 from preimage.landmarks import as_landmarks
-from preimage.solvers._descent import Box
 
 # Rows up to which the first sweeps go by folds, how many folds, and how many sweeps. More folds leave more rows to
 # learn from, and cost as many fits: on tables of 200 and 600 rows two folds give errors larger by a twentieth. Of more

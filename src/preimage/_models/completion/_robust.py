@@ -14,10 +14,17 @@ from preimage._models.completion._fill import fill
 from preimage._models.completion._losses import OUTLIER, Loss, as_loss
 from preimage._models.completion._neighborhoods import Neighborhoods
 from preimage._models.completion._robust_start import RobustStart
-from preimage.solvers._blocks import for_query_blocks
-from preimage.solvers._descent import Box, Evaluation, Objective, minimize_rows, spread
-from preimage.solvers._gradient import QuasiNewton
-from preimage.solvers._preimage import Batched, PreimageResult
+from preimage.descent import (
+    Batched,
+    Box,
+    Evaluation,
+    Objective,
+    PreimageResult,
+    QuasiNewton,
+    for_query_blocks,
+    minimize_rows,
+    spread,
+)
 
 # A row is done when a gradient step is shorter than this fraction of the spread of the data, as in `fill`.
 TOLERANCE = 1e-3

@@ -8,8 +8,7 @@ from preimage._engine.arrays import array_namespace, is_host, itemsize, take_row
 from preimage._engine.rows import map_rows
 from preimage._engine.typing import Array
 from preimage._models.completion._neighborhoods import Neighborhoods
-from preimage.solvers._blocks import TILE_BYTES
-from preimage.solvers._descent import spread
+from preimage.descent import TILE_BYTES, spread
 
 # Points that starts are averaged from. Every entry of each is compared with every entry of a row: ten times as many
 # take longer than the descent, and on digits a thousand are as good as all.

@@ -12,7 +12,7 @@ from preimage._models.completion._hiding import hidden_entries
 from preimage._models.completion._indicators import Indicators
 from preimage._models.completion._model import NoisySubspace, SubspaceFit
 from preimage._models.completion._start import complete_rows, neighbor_start
-from preimage.solvers._descent import Box
+from preimage.descent import Box
 
 # How often the rows are gone through until enough entries are hidden: more than this repeats the same few rows.
 MOST_REPEATS = 10

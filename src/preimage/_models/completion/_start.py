@@ -7,7 +7,7 @@ import numpy as np
 from preimage._engine.arrays import array_namespace, device_kwargs, epsilon, from_numpy, take_rows, to_dense, to_numpy
 from preimage._engine.rows import map_rows
 from preimage._engine.typing import Array
-from preimage.solvers._blocks import tile_rows
+from preimage.descent import tile_rows
 
 # Rows are averaged with weights exp(−SHARPNESS · squared distance / median of squared distances): on images and tables
 # with a tenth to a half of the entries missing, between 8 and 32 are equally good; 100 is the nearest row alone, 1 the

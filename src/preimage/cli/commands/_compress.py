@@ -6,18 +6,17 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 from rich.table import Table
-from sklearn.pipeline import Pipeline
 
 from preimage._engine.output_files import replacing
 from preimage._engine.typing import Array
 from preimage.cli import _options
 from preimage.cli._console import console
 from preimage.cli._errors import DataError, UsageError
-from preimage.cli._options import argument, option
+from preimage.cli._options import argument, one_of, option
 from preimage.cli._outputs import check_outputs, chosen_format, draw_compression, save_figure, wrote
 from preimage.cli.runs._learning import data_errors
 from preimage.cli.runs._model_files import MODEL_FORMATS, OUTPUT_FORMATS, format_of_model, read_model, write_model
@@ -26,10 +25,14 @@ from preimage.cli.tables._files import read
 from preimage.cli.tables._paths import FORMATS
 from preimage.cli.tables._sources import Source
 from preimage.estimators import compress
+from preimage.interop._pipeline import final_step
+from preimage.reduced_sets import REDUCERS
 
 # Predictions are timed for this long, and the fastest run counts.
 SECONDS = 0.3
 
+METHODS = REDUCERS.on_command_line()
+HELP_OF_METHODS = "; ".join(f"{part.name}: {part.help}" for part in REDUCERS.parts if part.on_command_line) + "."
 # What is compared, before, after, how many times less.
 Row = tuple[str, str, str, str]
 
@@ -52,12 +55,7 @@ class Compress(_options.Options):
     tolerance: Annotated[
         float | None, option("T", "Accepted drop of the score; without data, error. (Default: 0.005.)", min=0)
     ] = None
-    method: Annotated[
-        Literal["auto", "distill", "refine", "construct", "select", "select_l1"],
-        option(
-            "NAME", "auto; distill: values on the data; refine, construct: new points; select, select_l1: a subset."
-        ),
-    ] = "auto"
+    method: Annotated[Any, one_of(METHODS, HELP_OF_METHODS)] = "auto"
     float32: Annotated[bool, option(None, "Single precision: half the size.", None, "--float32")] = False
     plot: _options.Plot = None
     array: _options.ArrayName = None
@@ -152,7 +150,7 @@ def _labels(model: Any, source: Source) -> Array | None:
 
 def _summary(model: Any, small: Any, X: Array | None, y: Array | None) -> list[Row]:
     """Rows of a table."""
-    last = small[-1] if isinstance(small, Pipeline) else small
+    last = final_step(small)
     before, after = last.n_original_points_, last.n_points_
     rows: list[Row] = [("points", str(before), str(after), f"{before / after:.1f} × fewer")]
     rows.append(("multiplications per row", "", "", f"{last.work_ratio_:.1f} × fewer"))

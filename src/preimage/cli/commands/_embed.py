@@ -4,7 +4,7 @@ from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any
 
 from sklearn.pipeline import Pipeline
 
@@ -12,7 +12,7 @@ from preimage._engine.typing import Array
 from preimage._engine.warnings import warn_user
 from preimage.cli import _options
 from preimage.cli._errors import DataError
-from preimage.cli._options import AUTO, argument, option
+from preimage.cli._options import AUTO, argument, one_of, option
 from preimage.cli._outputs import check_outputs, table_format, wrote
 from preimage.cli.runs._learning import (
     SAMPLE_ROWS,
@@ -31,9 +31,10 @@ from preimage.cli.tables._paths import identity_of
 from preimage.cli.tables._sources import SOURCE_FORMATS, Source, open_source
 from preimage.estimators import KernelPCA
 from preimage.kernels import as_kernel
+from preimage.landmarks import SELECTORS
 from preimage.persistence._file import to_bytes
 
-Method = Literal["auto", "rpcholesky", "sparse_greedy", "kmeans", "uniform", "pivoted_cholesky"]
+METHODS = (AUTO, *SELECTORS.on_command_line())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +79,7 @@ class Embed(KernelOptions):
     input: Annotated[Path, argument("INPUT", f"A table of any size: {SOURCE_FORMATS}.")]
     output: Annotated[Path, argument("OUTPUT", "The coordinates: .npy, .csv, .tsv, .parquet or .xlsx.")]
     landmarks: _options.Landmarks = "500"
-    method: Annotated[Method, option("NAME", f"How landmarks are chosen: {', '.join(get_args(Method))}.")] = "auto"
+    method: Annotated[Any, one_of(METHODS, f"How landmarks are chosen: {', '.join(METHODS)}.")] = AUTO
     model: Annotated[
         Path | None, option("FILE", "Fit nothing: use a KernelPCA of --save-model or of its save(FILE).")
     ] = None

@@ -10,7 +10,6 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from sklearn.impute import SimpleImputer
-from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from preimage._engine.memory import free_memory
@@ -28,6 +27,7 @@ from preimage.estimators._cross_fit import FoldMoments, denoised_by_folds, out_o
 from preimage.estimators._landmark_fit import DEFAULT_LANDMARKS, fitted_to_moments, landmark_inputs, too_large_for_exact
 from preimage.estimators._robust_denoise import RobustOptions, denoised
 from preimage.feature_space import KernelMoments, Subspace
+from preimage.interop._pipeline import taken_apart
 from preimage.landmarks import as_landmarks
 from preimage.persistence import load
 from preimage.solvers import PreimageResult
@@ -551,16 +551,13 @@ def check_columns(model: Any, source: Source) -> None:
 def read_learned(path: Path) -> Learned:
     """A fitted `KernelPCA` from a file of its `save`, and what is done to rows before: it may be part of a pipeline."""
     model, preparation = load_model(path), Preparation()
-    if isinstance(model, Pipeline):
-        *before, last = (step for _, step in model.steps)
-        letters = [
-            "i" if isinstance(step, IMPUTERS) else "s" if isinstance(step, StandardScaler) else "?" for step in before
-        ]
-        # An imputer, a scaler, or both, as in the pipelines that `embed` writes.
-        if "".join(letters) in ("", "i", "s", "is") and all(hasattr(step, "n_features_in_") for step in before):
-            preparation, model = Preparation.of_steps(before), last
-            if before and hasattr(before[0], "feature_names_in_"):
-                model.feature_names_in_ = before[0].feature_names_in_
+    before, last = taken_apart(model)
+    kinds = [next((kind for kind in (IMPUTERS, StandardScaler) if isinstance(step, kind)), None) for _, step in before]
+    is_known = kinds in ([], [IMPUTERS], [StandardScaler], [IMPUTERS, StandardScaler])
+    if is_known and all(hasattr(step, "n_features_in_") for _, step in before):
+        preparation, model = Preparation.of_steps([step for _, step in before]), last
+        if before and hasattr(before[0][1], "feature_names_in_"):
+            model.feature_names_in_ = before[0][1].feature_names_in_
     check_fitted(path, model, KernelPCA, "subspace_")
     return Learned(model, preparation=preparation)
 

@@ -52,9 +52,10 @@ from preimage.estimators.compressed._precision import in_final_precision
 from preimage.estimators.compressed._trials import trials_of
 from preimage.feature_space import Expansion
 from preimage.interop import Folded, fold, machine_of, to_onnx
+from preimage.interop._pipeline import final_step
 from preimage.kernels import Precomputed, gammas_of
 from preimage.persistence import Saved
-from preimage.reduced_sets import REDUCER_NAMES, Reducer, as_reducer
+from preimage.reduced_sets import REDUCERS, Reducer, as_reducer
 from preimage.solvers import Preimage, PreimageResult, TargetSolver, as_preimage
 
 # How much a score may drop where neither a size nor a tolerance is given: half a percentage point, about the standard
@@ -76,7 +77,7 @@ class Compressed(ReportsProgress, FiniteResults, Saved, BaseEstimator):
     _parameter_constraints = {
         "estimator": [BaseEstimator, None],
         "n_points": [Interval(Integral, 1, None, closed="left"), Interval(RealNotInt, 0, 1, closed="right"), None],
-        "method": [StrOptions(set(REDUCER_NAMES)), Reducer],
+        "method": [StrOptions(set(REDUCERS.names)), Reducer],
         "tolerance": [Interval(Real, 0, None, closed="left"), None],
         "shared": ["boolean"],
         "dtype": [StrOptions({"float32", "float64"}), None],
@@ -125,7 +126,7 @@ class Compressed(ReportsProgress, FiniteResults, Saved, BaseEstimator):
         X, y = (all_rows(type(self).__name__, each, None) for each in (X, y))
         _require_two_weighted_classes(self, y, fit_params.get("sample_weight"))
         template = self._template()
-        last = template.steps[-1][1] if isinstance(template, Pipeline) else template
+        last = final_step(template)
         if not type(last).__module__.startswith("preimage."):  # which would take tensors for arrays, or fail
             require_on_host(type(self).__name__, X)
         original = clone(template)

@@ -12,6 +12,7 @@ from preimage._engine.typing import Array
 from preimage._models.machines import Coordinates, KernelMachine, Regression
 from preimage.feature_space import Expansion
 from preimage.interop._folding import fold
+from preimage.interop._pipeline import Steps
 from preimage.interop.onnx._graph import IR_VERSION, OPSET, OnnxGraph, element_type, onnx
 from preimage.interop.onnx._outputs import Described, output_tensors
 from preimage.interop.onnx._verify import GraphMismatchError, check_graph, sample_rows
@@ -126,7 +127,7 @@ class _Parts:
     """What is exported: steps that stay, and a machine; an expansion is a machine without an output."""
 
     model: Any
-    front: list[tuple[str, Any]]
+    front: Steps
     machine: KernelMachine
     d: int
 

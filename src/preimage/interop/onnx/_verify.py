@@ -8,10 +8,11 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from preimage._engine.arrays import to_dense, to_numpy
-from preimage._engine.typing import Array, Rows
+from preimage._engine.typing import Rows
 from preimage._engine.warnings import filters_in_use
 from preimage._models.machines import KernelMachine
 from preimage._models.machines.outputs import Output
+from preimage.interop._pipeline import Steps, transformed
 
 # Rows on which a graph and its model are compared: a wrong graph is wrong on most rows.
 N_ROWS = 32
@@ -32,7 +33,7 @@ class GraphMismatchError(ValueError):
     """A graph computes something else than its model."""
 
 
-def sample_rows(machine: KernelMachine, front: list[tuple[str, Any]], d: int, dtype: str) -> np.ndarray:
+def sample_rows(machine: KernelMachine, front: Steps, d: int, dtype: str) -> np.ndarray:
     """Inputs like those that a model was made for: its points, between them, and beyond, before the steps of `front`.
 
     Steps that cannot be inverted get random numbers, which show a wrong graph as well.
@@ -53,7 +54,7 @@ def sample_rows(machine: KernelMachine, front: list[tuple[str, Any]], d: int, dt
 
 
 def check_graph(
-    proto: Any, model: Any, machine: KernelMachine, front: list[tuple[str, Any]], rows: np.ndarray, tolerance: float
+    proto: Any, model: Any, machine: KernelMachine, front: Steps, rows: np.ndarray, tolerance: float
 ) -> None:
     """Run a graph on `rows`, and raise unless its outputs are those of the model.
 
@@ -69,7 +70,7 @@ def check_graph(
     """
     wide = rows.astype(np.float64)
     with np.errstate(all="ignore"), filters_in_use, catch_warnings(action="ignore"):
-        F = machine(_through(front, _named_as_in_fit(front, wide)))
+        F = machine(to_numpy(to_dense(transformed(front, _named_as_in_fit(front, wide)))))
         expected = _answers_of(model, _named_as_in_fit(front, wide))
     scale = max(1.0, 0.01 * float(np.max(np.abs(F), initial=0.0)))
     moves = tolerance * scale * np.random.default_rng(0).choice([-1.0, 1.0], size=(N_MOVES, *F.shape))
@@ -93,7 +94,7 @@ def run_graph(proto: Any, rows: np.ndarray) -> dict[str, np.ndarray]:
     return dict(zip(names, session.run(names, {"X": rows})))
 
 
-def _named_as_in_fit(front: list[tuple[str, Any]], X: np.ndarray) -> Rows:
+def _named_as_in_fit(front: Steps, X: np.ndarray) -> Rows:
     """X with the names of columns that the first step was fitted to, by which it may choose columns."""
     names = getattr(front[0][1], "feature_names_in_", None) if front else None
     if names is None:
@@ -103,12 +104,6 @@ def _named_as_in_fit(front: list[tuple[str, Any]], X: np.ndarray) -> Rows:
     except ImportError:  # names of another kind of frame
         return X
     return pandas.DataFrame(X, columns=names)
-
-
-def _through(front: list[tuple[str, Any]], X: Rows) -> Array:
-    for _, step in front:
-        X = step.transform(X)
-    return to_numpy(to_dense(X))
 
 
 def _answers_of(model: Any, X: Rows) -> dict[str, np.ndarray]:

@@ -7,8 +7,7 @@ import numpy as np
 
 from preimage._engine.arrays import integer_power, to_dense, to_numpy
 from preimage.exceptions import UnsupportedKernelError
-from preimage.interop.tracing._graph import Graph, Tensor
-from preimage.interop.tracing._traced import Traced
+from preimage.interop.tracing._traced import Graph, Tensor, Traced
 from preimage.kernels import (
     FreeWidthGaussian,
     Gaussian,
@@ -27,6 +26,7 @@ from preimage.kernels import (
     Sum,
     Warped,
 )
+from preimage.kernels._combinations import Combination
 
 # How a kernel writes its values k(x, p) and its diagonal k(x, x).
 Values: TypeAlias = Callable[[Graph, Any, Tensor, np.ndarray], Tensor]
@@ -52,8 +52,8 @@ def _is_profile(graph: Graph, kernel: Kernel) -> bool:
     # Methods that a subclass has written anew compute something else.
     return (
         isinstance(kernel, ProfileKernel)
-        and type(kernel).prepare is ProfileKernel.prepare
-        and type(kernel).diagonal is ProfileKernel.diagonal
+        and type(kernel).prepare in (ProfileKernel.prepare, Combination.prepare)
+        and type(kernel).diagonal in (ProfileKernel.diagonal, Combination.diagonal)
         and kernel.pairwise in graph.quantities
     )
 

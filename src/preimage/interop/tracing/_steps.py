@@ -6,12 +6,10 @@ from typing import Any
 import numpy as np
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_selection import SelectorMixin
-from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
-from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.pipeline import FeatureUnion
 from sklearn.preprocessing import (
     Binarizer,
-    FunctionTransformer,
     MaxAbsScaler,
     MinMaxScaler,
     Normalizer,
@@ -19,12 +17,12 @@ from sklearn.preprocessing import (
     PowerTransformer,
 )
 
-from preimage._engine.arrays import is_sparse, to_dense, to_numpy
-from preimage.interop._affine import AffineMap, affine_map_of
+from preimage._engine.arrays import to_dense, to_numpy
+from preimage.interop._pipeline import AffineMap, active, affine_map_of, taken_apart, unclipped_map_of
 from preimage.interop._private import column_numbers, scaler_of
 from preimage.interop._sklearn import machine_of
-from preimage.interop.tracing._graph import Graph, Tensor
 from preimage.interop.tracing._kernels import kernel_values
+from preimage.interop.tracing._traced import Graph, Tensor
 
 KNOWN = (
     "StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler, Normalizer, Binarizer, PowerTransformer, "
@@ -41,8 +39,13 @@ def step_values(graph: Graph, name: str, step: Any, X: Tensor) -> Tensor:
     TypeError
         If we know no graph for its class.
     """
-    if step is None or step == "passthrough":
-        return X
+    before, last = taken_apart(step)
+    for inner, part in active([*before, (name, last)]):
+        X = _values_of(graph, inner, part, X)
+    return X
+
+
+def _values_of(graph: Graph, name: str, step: Any, X: Tensor) -> Tensor:
     found = _values(step, graph, X)
     if found is None:
         raise TypeError(
@@ -63,11 +66,10 @@ def _values(step: Any, graph: Graph, X: Tensor) -> Tensor | None:
 
 def _affine(graph: Graph, affine: AffineMap, X: Tensor) -> Tensor:
     matrix, shift = affine.matrix, np.asarray(affine.shift, dtype=np.float64)
-    diagonal = matrix.diagonal() if is_sparse(matrix) and matrix.shape[0] == matrix.shape[1] else None
-    if diagonal is not None and matrix.nnz == diagonal.size and np.all(diagonal != 0):
+    if matrix.ndim == 1:
         # (x − c)s rather than xs + t: for columns far from zero the two large terms would cancel.
-        centered = graph.add("Sub", X, (-shift / diagonal)[None, :])
-        return graph.add("Mul", centered, diagonal[None, :])
+        centered = graph.add("Sub", X, (-shift / matrix)[None, :])
+        return graph.add("Mul", centered, matrix[None, :])
     product = graph.add("MatMul", X, np.asarray(to_numpy(to_dense(matrix)), dtype=np.float64))
     return graph.add("Add", product, shift[None, :])
 
@@ -95,10 +97,7 @@ def _(step: SelectorMixin, graph: Graph, X: Tensor) -> Tensor:
 @_values.register(MinMaxScaler)
 @_values.register(MaxAbsScaler)
 def _(step: Any, graph: Graph, X: Tensor) -> Tensor | None:
-    scale, shift = step.scale_, getattr(step, "min_", 0.0)
-    scale = scale if isinstance(step, MinMaxScaler) else 1 / scale
-    scaled = graph.add("Sub", X, np.broadcast_to(-shift / scale, scale.shape)[None, :])
-    scaled = graph.add("Mul", scaled, scale[None, :])
+    scaled = _affine(graph, unclipped_map_of(step), X)
     if not getattr(step, "clip", False):
         return scaled
     low, high = getattr(step, "feature_range", (-1.0, 1.0))
@@ -167,23 +166,6 @@ def _box_cox(graph: Graph, X: Tensor, lambdas: np.ndarray) -> Tensor:
     safe = np.where(is_log, 1.0, lambdas)
     powers = graph.add("Div", graph.add("Sub", graph.add("Pow", X, safe), 1.0), safe)
     return graph.add("Where", is_log, graph.add("Log", X), powers) if is_log.any() else powers
-
-
-@_values.register
-def _(step: FunctionTransformer, graph: Graph, X: Tensor) -> Tensor | None:
-    return X if step.func is None else None
-
-
-@_values.register
-def _(step: FrozenEstimator, graph: Graph, X: Tensor) -> Tensor:
-    return step_values(graph, "frozen", step.estimator, X)
-
-
-@_values.register
-def _(step: Pipeline, graph: Graph, X: Tensor) -> Tensor:
-    for name, part in step.steps:
-        X = step_values(graph, name, part, X)
-    return X
 
 
 @_values.register

@@ -18,6 +18,8 @@ export const UNARY = {
   Ceil: [Math.ceil, nothing],
   Exp: [Math.exp, (x, y) => y],
   Log: [Math.log, (x) => 1 / x],
+  Log1p: [Math.log1p, (x) => 1 / (1 + x)],
+  Expm1: [Math.expm1, (x, y) => 1 + y],
   Sqrt: [Math.sqrt, (x, y) => 0.5 / y],
   Reciprocal: [(x) => 1 / x, (x, y) => -y * y],
   Not: [(x) => truth(x === 0), nothing],

@@ -5,18 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from preimage._engine.memory import limited_memory
-from preimage.solvers._blocks import (
-    ARRAYS_OF_INPUTS,
-    ARRAYS_OF_POINTS,
-    BLOCK_BYTES,
-    FEWEST,
-    MOST,
-    WORK_OF_A_ROUGH_STEP,
-    for_query_blocks,
-    plan_blocks,
-    target_parts,
-    tiles,
-)
+from preimage.descent import WORK_OF_A_ROUGH_STEP, for_query_blocks, target_parts, tiles
+from preimage.descent._blocks import ARRAYS_OF_INPUTS, ARRAYS_OF_POINTS, BLOCK_BYTES, FEWEST, MOST, plan_blocks
 
 GIGABYTES = 10**10
 

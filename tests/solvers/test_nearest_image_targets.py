@@ -9,8 +9,7 @@ from preimage._engine.arrays import to_numpy
 from preimage.feature_space import Expansion, Subspace
 from preimage.kernels import Gaussian, Linear, ShiftedInputs, Sigmoid
 from preimage.solvers import FixedPoint, Gradient, objective_at
-from preimage.solvers._starts import nearest_in_subspace
-from preimage.solvers._targets import EmbeddedTargets, GivenTargets
+from preimage.solvers._nearest_image import NearestImage, nearest_in_subspace
 
 
 def affine_subspace(rng, xp=np, kernel=None, other_points=False):
@@ -26,10 +25,10 @@ def affine_subspace(rng, xp=np, kernel=None, other_points=False):
 def test_embedded_targets_are_those_of_the_subspace(xp, rng, other_points):
     subspace = affine_subspace(rng, xp, other_points=other_points)
     Y = xp.asarray(rng.normal(size=(11, len(subspace))))
-    formed, given = EmbeddedTargets.of(subspace, Y), GivenTargets(subspace.embed(Y))
+    formed, given = NearestImage.of_coordinates(subspace, Y), NearestImage.of_vectors(subspace.embed(Y))
     for rows in (slice(0, 11), slice(3, 5)):
         assert_allclose(to_numpy(formed.coefficients(rows)), to_numpy(given.coefficients(rows)), atol=1e-13)
-    assert_allclose(to_numpy(formed.squared_norms()), to_numpy(given.squared_norms()), atol=1e-12)
+    assert_allclose(to_numpy(formed.squared_norms), to_numpy(given.squared_norms), atol=1e-12)
     assert_allclose(to_numpy(formed.nearest()), to_numpy(nearest_in_subspace(subspace, Y)), atol=0)
     some = np.array([4, 1])
     assert_allclose(
@@ -43,7 +42,7 @@ def test_targets_of_an_indefinite_kernel_have_signs(rng):
     X = rng.normal(size=(25, 3))
     model = KernelPCA(6, kernel=Sigmoid(0.5, -1.0)).fit(X)
     Y = model.transform(X[:4])
-    formed, given = EmbeddedTargets.of(model.subspace_, Y), GivenTargets(model.subspace_.embed(Y))
+    formed, given = NearestImage.of_coordinates(model.subspace_, Y), NearestImage.of_vectors(model.subspace_.embed(Y))
     assert_allclose(formed.coefficients(slice(0, 4)), given.coefficients(slice(0, 4)), atol=1e-13)
 
 
@@ -51,7 +50,7 @@ def test_moved_targets_are_the_same_vectors(rng):
     X, c = rng.normal(size=(12, 3)) + 20, np.full(3, 20.0)
     subspace = affine_subspace(rng, kernel=ShiftedInputs(Linear(), c))
     Y = rng.normal(size=(4, len(subspace)))
-    targets = EmbeddedTargets.of(subspace, Y)
+    targets = NearestImage.of_coordinates(subspace, Y)
     moved = targets.moved(Linear(), c)
     values = targets.coefficients(slice(0, 4)) @ targets.kernel(targets.points, X)
     assert_allclose(moved.coefficients(slice(0, 4)) @ Linear()(moved.points, X - c), values, atol=1e-9)
@@ -76,7 +75,7 @@ def test_pre_images_do_not_depend_on_the_number_of_threads(rng, solver, monkeypa
     model = KernelPCA(8, gamma=0.1, preimage=solver).fit(X)
     results = []
     for count in (1, 2, 8):
-        monkeypatch.setattr("preimage.solvers._blocks.available_threads", lambda count=count: count)
+        monkeypatch.setattr("preimage.descent._blocks.available_threads", lambda count=count: count)
         monkeypatch.setattr("preimage._engine.threads.available_threads", lambda count=count: count)
         results.append(model.denoise(noisy))
     for other in results[1:]:
@@ -91,7 +90,7 @@ def test_first_steps_in_single_precision_lead_to_the_same_points(rng, monkeypatc
     Y = model.transform(noisy)
     found = {}
     for work in (0, np.inf):
-        monkeypatch.setattr("preimage.solvers._nearest_image.FEWEST_NUMBERS", work)
+        monkeypatch.setattr("preimage.solvers._fixed_point.FEWEST_NUMBERS", work)
         found[work] = model.find_preimages(Y, noisy)
     assert found[0].converged.all()
     size = np.sqrt(X.var(axis=0).sum())
@@ -100,7 +99,7 @@ def test_first_steps_in_single_precision_lead_to_the_same_points(rng, monkeypatc
 
 
 def test_single_precision_never_raises_the_objective(rng, monkeypatch):
-    monkeypatch.setattr("preimage.solvers._nearest_image.FEWEST_NUMBERS", 0)
+    monkeypatch.setattr("preimage.solvers._fixed_point.FEWEST_NUMBERS", 0)
     X = rng.normal(size=(50, 3))
     target = Expansion(Gaussian(0.4), X, rng.normal(size=(50, 40)) / 5)
     # At the minimum already, so that only rounding errors of single precision could move them.
@@ -109,7 +108,7 @@ def test_single_precision_never_raises_the_objective(rng, monkeypatch):
 
 
 def test_kernel_values_below_single_precision_are_seen_in_double(rng, monkeypatch):
-    monkeypatch.setattr("preimage.solvers._nearest_image.FEWEST_NUMBERS", 0)
+    monkeypatch.setattr("preimage.solvers._fixed_point.FEWEST_NUMBERS", 0)
     target = Expansion(Gaussian(1.0), np.zeros((1, 2)), np.ones((1, 1)))
     far = np.array([[11.0, 0.0]])  # exp(-121) is zero in single precision
     found = FixedPoint().solve(target, far)

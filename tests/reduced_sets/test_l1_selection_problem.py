@@ -12,7 +12,7 @@ from sklearn.linear_model import Lasso
 from preimage.feature_space import Expansion
 from preimage.kernels import Gaussian, Laplacian
 from preimage.reduced_sets import SelectL1
-from preimage.reduced_sets._penalized_problem import group_lasso, row_norms, shrink_rows
+from preimage.reduced_sets._l1_selection import group_lasso, row_norms, shrink_rows
 
 several = pytest.mark.parametrize("k", [1, 4])
 

@@ -7,7 +7,8 @@ from numpy.testing import assert_allclose
 from preimage import KernelPCA
 from preimage.feature_space import Expansion
 from preimage.kernels import Gaussian, Polynomial
-from preimage.solvers._starts import mean_of_neighbors, nearest_in_subspace, nearest_points, ranked_points
+from preimage.solvers._multistart import mean_of_neighbors
+from preimage.solvers._nearest_image import nearest_in_subspace, nearest_points, ranked_points
 
 
 def test_nearest_points_have_the_smallest_objective(rng):

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from preimage.kernels import Gaussian
-from preimage.solvers._left_out_maps import LeftOutRows, LinearFit, measured_columns
+from preimage.solvers._map_errors import LeftOutRows, LinearFit, measured_columns
 
 RIDGES = np.array([1e-4, 1e-2, 1.0])
 

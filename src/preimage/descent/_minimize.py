@@ -10,8 +10,8 @@ import numpy as np
 from preimage._engine.arrays import array_namespace, epsilon, from_numpy, itemsize, take_rows, to_dense, to_numpy
 from preimage._engine.finite import gives_finite_numbers
 from preimage._engine.typing import Array
+from preimage.descent._result import Batched, PreimageResult, Reason
 from preimage.kernels import Kernel
-from preimage.solvers._preimage import Batched, PreimageResult, Reason
 
 # Finished problems leave the batch only when they are at least this fraction of it, because all the others are copied
 # then. At ten times the fraction half of the work would go into problems that are done.

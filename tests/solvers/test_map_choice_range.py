@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from preimage.solvers._training_range import MOST_ENTRIES, range_with_margin
+from preimage.solvers._map_choice import MOST_ENTRIES, range_with_margin
 
 
 def naive_upper(column):
@@ -78,6 +78,6 @@ def test_columns_are_sorted_block_by_block(rng, monkeypatch):
     X = rng.normal(size=(30, 7))
     whole = range_with_margin(X)
     assert MOST_ENTRIES > 30 * 7
-    monkeypatch.setattr("preimage.solvers._training_range.MOST_ENTRIES", 60)
+    monkeypatch.setattr("preimage.solvers._map_choice.MOST_ENTRIES", 60)
     for part, all_of_it in zip(range_with_margin(X), whole, strict=True):
         assert_array_equal(part, all_of_it)

@@ -68,7 +68,7 @@ def kernel_record(kernel: Kernel, points: np.ndarray) -> dict[str, Any]:
     Examples
     --------
     >>> import numpy as np
-    >>> from preimage.interop.page import kernel_record
+    >>> from preimage.interop._page import kernel_record
     >>> from preimage.kernels import Gaussian
     >>> record = kernel_record(Gaussian(0.5), np.zeros((3, 2)))
     >>> [node["op"] for node in record["nodes"]]
@@ -155,6 +155,7 @@ class PageGraph(Graph):
     who, operators = "explore", "operators of a page"
     quantities = tuple(_QUANTITIES)
     without = (Precomputed,)
+    further = ("Log1p", "Expm1")
 
     def __init__(self, tables: "Tables") -> None:
         super().__init__(np.float64)

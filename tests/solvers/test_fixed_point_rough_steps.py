@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from preimage.feature_space import Expansion
 from preimage.kernels import Gaussian
 from preimage.solvers import FixedPoint, objective_at
-from preimage.solvers._rough_steps import MOST_STEPS, RoughSteps
+from preimage.solvers._fixed_point import MOST_STEPS, RoughSteps
 
 
 def problem(rng, q=40, n=30, d=3, offset=0.0):
@@ -21,40 +21,40 @@ def test_steps_end_near_the_fixed_points_of_the_solver(rng, penalty, offset):
     X, W, start = problem(rng, offset=offset)
     target = Expansion(Gaussian(0.2), X, W.T)
     exact = FixedPoint(penalty=penalty, tol=1e-12, max_iter=60).solve(target, start)  # too few steps to begin roughly
-    found = RoughSteps(target.kernel, X, penalty, 1.0, 1e-6)(W, start, start)
-    settled = found.n_iter < MOST_STEPS
+    points, n_iter, _ = RoughSteps(target.kernel, X, penalty, 1.0, 1e-6).taken(W, start, start)
+    settled = n_iter < MOST_STEPS
     assert settled.mean() > 0.9
-    assert_allclose(found.points[settled], exact.points[settled], atol=2e-4)
+    assert_allclose(points[settled], exact.points[settled], atol=2e-4)
 
 
 def test_values_at_the_start_are_lower_bounds(rng):
     X, W, start = problem(rng)
     target = Expansion(Gaussian(0.2), X, W.T)
-    found = RoughSteps(target.kernel, X, 0.3, 1.0, 1e-6)(W, start, start - 1.0)
+    _, _, safe_values = RoughSteps(target.kernel, X, 0.3, 1.0, 1e-6).taken(W, start, start - 1.0)
     values = objective_at(target, start) - target.squared_norms() + 0.3 * 3
-    assert (found.safe_values < values).all()
-    assert_allclose(found.safe_values, values, atol=1e-4)
+    assert (safe_values < values).all()
+    assert_allclose(safe_values, values, atol=1e-4)
 
 
 def test_batches_do_not_matter(rng):
     X, W, start = problem(rng)
     steps = RoughSteps(Gaussian(0.2), X, 0.0, 1.0, 1e-6)
-    together, alone = steps(W, start, start), [steps(w[None], z[None], z[None]) for w, z in zip(W, start, strict=True)]
-    assert_allclose(together.points, np.concatenate([each.points for each in alone]), atol=1e-4)
+    alone = [steps.taken(w[None], z[None], z[None])[0] for w, z in zip(W, start, strict=True)]
+    assert_allclose(steps.taken(W, start, start)[0], np.concatenate(alone), atol=1e-4)
 
 
 def test_what_is_not_finite_stays_at_its_start(rng):
     X, W, start = problem(rng)
     start[3] = 1e4  # the exponential overflows
     W[5] = 0.0
-    found = RoughSteps(Gaussian(1.0), X, 0.0, 1.0, 1e-6)(W, start, start)
-    assert np.isfinite(found.points).all()
-    assert_allclose(found.points[[3, 5]], start[[3, 5]])
-    assert (found.n_iter[[3, 5]] == 0).all()
+    points, n_iter, _ = RoughSteps(Gaussian(1.0), X, 0.0, 1.0, 1e-6).taken(W, start, start)
+    assert np.isfinite(points).all()
+    assert_allclose(points[[3, 5]], start[[3, 5]])
+    assert (n_iter[[3, 5]] == 0).all()
 
 
 def test_no_result_is_higher_than_its_start(rng, monkeypatch):
-    monkeypatch.setattr("preimage.solvers._nearest_image.FEWEST_NUMBERS", 0)
+    monkeypatch.setattr("preimage.solvers._fixed_point.FEWEST_NUMBERS", 0)
     X = rng.normal(size=(50, 3))
     W = rng.normal(size=(300, 50)) / 5  # of both signs: plain steps may lead anywhere
     target = Expansion(Gaussian(0.4), X, W.T)

@@ -8,9 +8,9 @@ from numpy.testing import assert_allclose
 
 from preimage._engine.arrays import to_numpy
 from preimage._engine.typing import Array
+from preimage.descent import SameFunction
 from preimage.kernels import AdditiveChi2, Gaussian
 from preimage.solvers import Box, Evaluation, Objective, QuasiNewton, Reason, minimize_rows
-from preimage.solvers._descent import SameFunction
 from preimage.solvers._fixed_point import _FixedPointSteps
 
 
@@ -36,7 +36,7 @@ RULES = [QuasiNewton(1.0, 1e-8), QuasiNewton(1.0, 1e-8, memory=1), _FixedPointSt
 @pytest.mark.parametrize("rule", RULES, ids=repr)
 @pytest.mark.parametrize("fraction", [1e-9, 0.05, 1.0])
 def test_rows_end_at_their_own_minimum_whenever_the_others_leave(rule, fraction, rng, monkeypatch):
-    monkeypatch.setattr("preimage.solvers._descent.CLEARED_FRACTION", fraction)
+    monkeypatch.setattr("preimage.descent._minimize.CLEARED_FRACTION", fraction)
     centers = rng.normal(size=(30, 4)) * 10.0 ** rng.uniform(-3, 3, size=(30, 1))
     result = minimize_rows(Parabola(centers), rng.normal(size=(30, 4)), Box(), rule, 200)
     assert_allclose(result.points, centers, atol=1e-7)

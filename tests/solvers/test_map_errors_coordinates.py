@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from preimage.kernels import Gaussian, Linear
-from preimage.solvers._left_out_coordinates import left_out_coordinates
+from preimage.solvers._map_errors import left_out_coordinates
 
 
 def images_of(K, about_mean):
