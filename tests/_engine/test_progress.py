@@ -210,7 +210,6 @@ STAGES = {
     "KernelFisherDiscriminantCV": (lambda: KernelFisherDiscriminantCV(gammas=[1.0, 2.0]), "Choosing the width"),
     "KernelFisherDiscriminant": (KernelFisherDiscriminant, "Finding discriminants"),
     "sparse Fisher": (lambda: KernelFisherDiscriminant(sparsity=5), "Finding discriminants"),
-    "sparse Fisher CV": (lambda: KernelFisherDiscriminant(sparsity="cv"), "Choosing the number of coefficients"),
     "Fisher on landmarks": (lambda: KernelFisherDiscriminant(landmarks=SparseGreedy(20)), "Selecting landmarks"),
     "OrientedKernelPCA": (lambda: OrientedKernelPCA(1), "Finding an orthonormal frame"),
     "OrientedKernelPCA on landmarks": (lambda: OrientedKernelPCA(1, landmarks=SparseGreedy(20)), "Selecting landmarks"),

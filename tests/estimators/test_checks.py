@@ -62,7 +62,7 @@ ESTIMATORS = [
     KernelImputer(2, noise=0, landmarks=10, add_indicator=True),
     KernelImputerCV(gammas=[0.1, 1.0], noises=[1e-3], cv=2),
     KernelKMeans(),
-    KernelKMeans(3, kernel="linear", init="random", n_init=3),
+    KernelKMeans(3, kernel="linear", n_init=3),
     # Not kernel="precomputed": the checks of clusterers give it inputs.
     KernelKMeans(2, landmarks=200),
     # Nor algorithm="online": the check of weights shuffles rows, and the pass goes by their order.

@@ -163,7 +163,14 @@ def test_searches_fit_weights_like_repetitions(moons, rng, cv):
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"cv": "loo"}, {"landmarks": 20}, {"regularizer": "both"}, {"sparsity": 12}, {"max_memory": 3.6 * 8 * 300**2}],
+    [
+        {},
+        {"cv": "loo"},
+        {"landmarks": 20},
+        {"regularizer": "identity"},
+        {"sparsity": 12},
+        {"max_memory": 3.6 * 8 * 300**2},
+    ],
 )
 def test_the_best_model_is_that_of_a_new_fit(moons, options):
     X, y = moons

@@ -125,7 +125,7 @@ class TestQuality:
         assert inertias[2] <= inertias[0]
 
     def test_a_seed_decides(self, X):
-        one, same = (KernelKMeans(6, gamma=1.0, init="random", n_init=1, random_state=3).fit(X) for _ in range(2))
+        one, same = (KernelKMeans(6, gamma=1.0, n_init=1, random_state=3).fit(X) for _ in range(2))
         assert np.array_equal(one.labels_, same.labels_)
 
 
@@ -214,7 +214,7 @@ class TestKindsOfData:
     @pytest.mark.parametrize("most_held", [2**28, 0])
     def test_chunks_are_read_once_if_their_coordinates_fit(self, rng, monkeypatch, most_held):
         da = pytest.importorskip("dask.array")
-        monkeypatch.setattr("preimage.estimators._kernel_kmeans.MOST_HELD_OF_LAZY", most_held)
+        monkeypatch.setattr("preimage._models.clustering._clusters.MOST_HELD_OF_LAZY", most_held)
         X, reads = rng.normal(size=(90, 3)), []
         count = lambda chunk: reads.append(len(chunk)) or chunk
         lazy = da.from_array(X, chunks=(30, 3)).map_blocks(count, dtype=X.dtype, meta=X[:0])

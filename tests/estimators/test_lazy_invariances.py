@@ -16,22 +16,9 @@ X, y = X[:240] / 16, y[:240]
 SHAPE = (8, 8)
 
 
-class ScaledTangents:
-    """An object of a user, which knows the rows that it is shown."""
-
-    def __init__(self):
-        self.inner = TangentCovariance(TranslateX(SHAPE))
-        self.shown = []
-
-    def tangent_factor(self, kernel, points, rows):
-        self.shown.append(len(rows))
-        return 2 * self.inner.tangent_factor(kernel, points, rows)
-
-
 INVARIANCES = {
     "list": [TranslateX(SHAPE), Rotate(SHAPE)],
     "analytic": TangentCovariance([TranslateX(SHAPE)], method="analytic"),
-    "object": ScaledTangents(),
 }
 
 
@@ -72,12 +59,6 @@ def test_streams_add_up_what_transformations_change(name):
     expected = clone(model).fit(X, y).decision_function(X)
     blocks = ((X[start : start + 100], y[start : start + 100]) for start in range(0, len(y), 100))
     assert_allclose(clone(model).fit(blocks).decision_function(X), expected, atol=1e-6)
-
-
-def test_objects_of_users_see_blocks():
-    tangents = ScaledTangents()
-    model_with(tangents).fit(da.from_array(X, chunks=(100, 64)), y)
-    assert sorted(tangents.shown) == [40, 100, 100]
 
 
 def test_moments_of_lazy_rows_are_those_of_the_rows(tmp_path, rng):

@@ -8,7 +8,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from preimage import KernelPCA, explore
-from preimage._models.completion import complete_rows, median_distance, neighbor_start
+from preimage._models.completion import median_distance, neighbor_start
 from preimage.descent import spread
 from preimage.kernels import Gaussian, Laplacian, Linear, Matern, Polynomial, RationalQuadratic
 
@@ -95,8 +95,8 @@ def test_starts_are_averages_of_like_points_as_in_the_library(javascript, digits
         array.values.slice(i * d, (i + 1) * d));
       return split(rows).map((row) => neighborStart(split(points), row, medianDistance(split(points))));
     }"""
-    rows, points = gaps[:-1], complete_rows(digits)
-    expected = neighbor_start(points, rows, ~np.isnan(rows), median_distance(points))
+    rows = gaps[:-1]
+    expected = neighbor_start(rows, ~np.isnan(rows), median_distance(digits), digits)
     found = np.array(javascript("completion.js", code, digits, rows))
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
 
@@ -125,8 +125,8 @@ def test_a_rotation_before_the_model_changes_nothing(javascript, digits, gaps):
 
 def test_kernels_with_a_kink_are_filled_without_rising_above_the_start(javascript, digits, gaps):
     model = KernelPCA(6, kernel=Laplacian(0.05)).fit(digits)
-    points, rows = complete_rows(digits), gaps[:-1]
-    start = neighbor_start(points, rows, ~np.isnan(rows), median_distance(points))
+    rows = gaps[:-1]
+    start = neighbor_start(rows, ~np.isnan(rows), median_distance(digits), digits)
     found = javascript(MODULES, FILL, record_of(model, digits), rows, 6)
     energies = model._energy(6, "auto").at(np.array([each["row"] for each in found])).value
     assert np.all(energies <= model._energy(6, "auto").at(start).value + 1e-9)

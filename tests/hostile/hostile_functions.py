@@ -170,14 +170,8 @@ FUNCTIONS = {
     "kernels.width_from_gamma": lambda i: kernels.width_from_gamma(abs(float(i.A[0, 0])), "gamma"),
     "kernels.resolve_gamma": lambda i: kernels.resolve_gamma(i.option("gamma", "scale"), i.A),
     "kernels.squared_distance_percentile": lambda i: kernels.squared_distance_percentile(i.A, 50),
-    "landmarks.candidates_needed": lambda i: landmarks.candidates_needed(
-        abs(float(i.A[0, 0])), abs(float(i.A[-1, -1]))
-    ),
     "landmarks.landmark_coefficients": lambda i: landmarks.landmark_coefficients(
         i.kernel(), i.A[:3], i.X, i.option("space", "function")
-    ),
-    "landmarks.sampling_deviation": lambda i: landmarks.sampling_deviation(
-        len(i.A) + 1, len(i.A), abs(float(i.A[0, 0]))
     ),
     "model_selection.add_noise": lambda i: model_selection.add_noise(i.A, abs(float(i.A[0, 0])), i.rng),
     "model_selection.align_maps": lambda i: model_selection.align_maps(i.A, i.A[::-1]),

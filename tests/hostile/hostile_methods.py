@@ -69,27 +69,14 @@ def selector(name, **options):
 # An object of every public class that is neither an estimator, nor an interface, nor an error.
 OWNERS = {
     **{
-        f"kernels.{name}": (lambda i, name=name: getattr(kernels, name)(0.5))
-        for name in (
-            "Gaussian",
-            "Laplacian",
-            "RationalQuadratic",
-            "InverseMultiquadric",
-            "Multiquadric",
-            "Exponential",
-            "Chi2",
-            "Matern",
-            "Constant",
-        )
+        f"kernels.{part.make.__name__}": (lambda i, part=part: part.exemplar())
+        for part in kernels.KERNELS
+        if inspect.isclass(part.make)
     },
+    "kernels.Constant": lambda i: kernels.Constant(0.5),
     **{
         f"kernels.{name}": (lambda i, name=name: getattr(kernels, name)())
         for name in (
-            "Linear",
-            "AdditiveChi2",
-            "Polynomial",
-            "Sigmoid",
-            "Patches",
             "ChiSquaredDistance",
             "InnerProduct",
             "ManhattanDistance",
@@ -285,7 +272,6 @@ ARGUMENTS_OF = {
     "contracted": lambda i, owner: (np.full((2, owner.n_parameters), 0.5), i.A[:2]),
     "LearnedMap.regress": lambda i, owner: (i.subspace(), i.A),
     "Precomputed.resolve": lambda i, owner: (owner.gram,),
-    "SelectL1.penalty_path": lambda i, owner: (i.expansion()[0],),
     "Expansion.distance_gradient": lambda i, owner: (i.A[:2],),
     "inverse": lambda i, owner: (i.subspace(), i.subspace().coordinates(i.B)),
     "FreeWidthGaussian.gammas": lambda i, owner: (np.hstack([i.A, i.A[:, :1]]),),
@@ -321,7 +307,6 @@ ARGUMENTS_OF = {
     "Subspace.embedded_norms": lambda i, owner: (owner.coordinates(i.B),),
     "Subspace.squared_distances": lambda i, owner: (i.B, owner.coordinates(i.B)),
     "GrowingSpan.extend": lambda i, owner: (owner.farthest(),),
-    "SelectL1.shrink": lambda i, owner: (i.expansion(), 0.1),
     "TangentCovariance.moment_of": lambda i, owner: (i.expansion(), i.A),
     "PreimageResult.better_of": lambda i, owner: (owner,),
     "VirtualExamples.fit_resample": lambda i, owner: (i.A, i.y),

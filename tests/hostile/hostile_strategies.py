@@ -44,19 +44,10 @@ WIDTHS = st.one_of(powers(), st.sampled_from(["scale", "median", "auto", "p5"]))
 def leaves():
     """Kernels without parts, as text."""
     width = WIDTHS.map(repr)
-    radial = [
-        "Gaussian",
-        "Laplacian",
-        "RationalQuadratic",
-        "InverseMultiquadric",
-        "Multiquadric",
-        "Student",
-        "Exponential",
-        "Chi2",
-    ]
+    with_width = [part.make.__name__ for part in NAMED_KERNELS if part.parameters[:1] == ("gamma",)]
     return st.one_of(
         width.map(lambda g: f"Gaussian({g})"),
-        st.builds(lambda name, g: f"{name}({g})", st.sampled_from(radial), width),
+        st.builds(lambda name, g: f"{name}({g})", st.sampled_from(with_width), width),
         st.builds(lambda g, nu: f"Matern({g}, {nu})", width, st.sampled_from([0.5, 1.5, 2.5, 3.7])),
         st.sampled_from(["Linear()", "Cosine()", "AdditiveChi2()", "Constant(1.0)", "Constant(1e300)"]),
         st.builds(
@@ -236,15 +227,14 @@ PARAMETERS = {
     "cv": st.sampled_from([2, 3]),
     ("KernelFisherDiscriminantCV", "cv"): st.sampled_from([2, 3, "loo"]),
     ("KernelFisherDiscriminantCV", "scoring"): st.sampled_from(
-        [None, "accuracy", "balanced_accuracy", "roc_auc", "neg_log_loss", ["accuracy", "f1_macro"]]
+        [None, "accuracy", "balanced_accuracy", "roc_auc", "neg_log_loss"]
     ),
-    ("KernelFisherDiscriminantCV", "refit"): st.sampled_from([True, False, "f1_macro", "accuracy"]),
     "class_weight": st.sampled_from([None, "balanced"]),
     "sparsity": st.one_of(st.none(), st.sampled_from([1, 2, 5]), powers()),
     ("EmpiricalKernelMap", "points"): st.sampled_from(
         [None, "=X[:1]", "=X[:3]", "=0 * X", 1, 3, "uniform", "kmeans", "=RandomlyPivotedCholesky(3)"]
     ),
-    "init": st.sampled_from(["k-means++", "random"]),
+    "init": st.just("k-means++"),
     "n_init": st.sampled_from([1, 2]),
     "n_clusters": st.sampled_from([1, 2, 3, 8]),
     "n_points": st.sampled_from([None, 1, 2, 5, 50, 0.01, 0.5, 1.0]),

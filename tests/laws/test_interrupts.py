@@ -16,12 +16,12 @@ import threadpoolctl
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from preimage._engine import finite as _finite
-from preimage._engine import guards as _guards
 from preimage._engine import memory as _memory
 from preimage._engine import progress as _progress
 from preimage._engine import threads as _blas
 from preimage._engine import threads as _pool
 from preimage._engine import threads as _threads
+from preimage._engine import warnings as _guards
 from preimage._engine import warnings as _warnings
 from preimage._engine.finite import gives_finite_numbers, working_method
 from preimage._engine.memory import limited_memory

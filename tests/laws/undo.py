@@ -83,21 +83,21 @@ UNDONE = (
     ),
     Undone(
         "single precision becomes double where it has no squares",
-        "_engine/scale.py",
+        "_engine/finite.py",
         "    if size == 4:\n        return in_double(X)",
         "    if size == 4:\n        return X",
         ("tests/laws/test_scale.py",),
     ),
     Undone(
         "kernel values without squares are refused",
-        "kernels/_moderate.py",
+        "kernels/_door.py",
         "    if kernel.points_are_row_numbers or 0 in X.shape:\n        return X",
         "    return X",
         ("tests/laws/test_scale.py",),
     ),
     Undone(
         "far queries are refused",
-        "_engine/scale.py",
+        "_engine/finite.py",
         "    if not is_moderate(X, dtype, may_be_tiny=True) and largest_entry(_filled(X)) > limit:",
         "    if False:",
         ("tests/laws/test_scale.py",),
@@ -146,16 +146,15 @@ UNDONE = (
     ),
     Undone(
         "probabilities move with the threshold",
-        "_models/machines/outputs/_classes.py",
-        "        return shift_keeping_decisions(before, after), self  # probabilities move with the threshold",
-        "        from dataclasses import replace\n"
-        "        shift = shift_keeping_decisions(before, after)\n"
+        "_models/machines/_outputs.py",
+        "        return shift_keeping_decisions(before, after, None if signs is None else signs != 0), self",
+        "        shift = shift_keeping_decisions(before, after, None if signs is None else signs != 0)\n"
         "        return shift, self if self.probA is None else replace(self, probB=self.probB + self.probA * shift)",
         ("tests/_models/machines", "tests/laws/test_exported.py", "tests/estimators/compressed"),
     ),
     Undone(
         "exported probabilities have the temperature of the model",
-        "_models/machines/outputs/_probabilistic.py",
+        "_models/machines/_outputs.py",
         "        return most_probable(self._linked(self.temperature * F), self._winners(F))",
         "        return most_probable(self._linked(F), self._winners(F))",
         ("tests/laws/test_exported.py",),
@@ -197,7 +196,7 @@ UNDONE = (
     ),
     Undone(
         "settings are restored by the end of their statement",
-        "_engine/guards.py",
+        "_engine/warnings.py",
         "        guard._ending = weakref.ref(ending, guard._leave_again)",
         "        guard._ending = weakref.ref(ending)",
         ("tests/laws/test_interrupts.py",),

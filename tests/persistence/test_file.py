@@ -356,7 +356,7 @@ def test_files_from_before_a_parameter_existed_are_read_with_its_default(model):
     model.fit(POINTS, np.arange(len(POINTS)) % 2)
     data = to_bytes(model)
     document = document_of(data)
-    for name in ("random_state", "scoring", "refit", "landmarks_"):
+    for name in ("random_state", "scoring", "landmarks_"):
         document["value"]["state"].pop(name, None)
     loaded = from_bytes(with_document(data, document))
     assert loaded.get_params() == model.get_params()

@@ -9,7 +9,7 @@ from for_each import for_each
 from model_files import document_of, with_document
 
 from preimage import KernelPCA
-from preimage._models.machines import outputs
+from preimage._models import machines
 from preimage.kernels import Gaussian, Linear, Product, Sum
 from preimage.persistence._file import from_bytes, to_bytes
 from preimage.persistence._registry import RENAMED, ROOMS, class_named, name_of, registered_classes
@@ -24,7 +24,7 @@ FAMILIES = {
     "reduced_sets": "Reducer",
     "eigensolvers": "Eigensolver",
     "invariances": "Transformation",
-    "_models.machines.outputs": "Output",
+    "_models.machines": "Output",
 }
 # They hold functions, which are code.
 LEFT_OUT = {"CallableKernel", "FunctionTransformation"}
@@ -63,7 +63,7 @@ def test_every_member_of_a_family_is_registered(cls):
     assert name is not None and class_named(name) is cls
 
 
-@for_each("cls", [cls for cls in MEMBERS if not issubclass(cls, outputs.Output)], ids=lambda cls: cls.__name__)
+@for_each("cls", [cls for cls in MEMBERS if not issubclass(cls, machines.Output)], ids=lambda cls: cls.__name__)
 def test_every_value_comes_back_with_its_parameters(cls):
     needed = {
         name: NEEDED[name]

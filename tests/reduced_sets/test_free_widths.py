@@ -10,9 +10,8 @@ from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Expansion
 from preimage.kernels import FreeWidthGaussian, Gaussian, Laplacian, ScaledInputs, gammas_of
 from preimage.reduced_sets import Construct, Distill, Refine, Select, relative_error
-from preimage.reduced_sets._distillation import _FunctionLoss
 from preimage.reduced_sets._reducer import with_free_widths
-from preimage.reduced_sets._refinement import _ProjectionError
+from preimage.reduced_sets._refinement import _FunctionLoss, _ProjectionError
 from preimage.testing import check_reducer
 
 FREE = [Construct(widths="free"), Refine(widths="free"), Distill(widths="free")]

@@ -33,8 +33,9 @@ def largest_penalty(target, adaptive):
 def test_selection_projects_on_the_support(k, rng):
     target = random_target(rng, k=k)
     penalty = 0.1 * largest_penalty(target, True)
-    shrunk, reduction = SelectL1().shrink(target, penalty), SelectL1().select(target, penalty)
-    support = shrunk.points[shrunk.coefficients.any(axis=1)]
+    problem, beta, _, _ = SelectL1()._shrunk(target, penalty)
+    shrunk, reduction = Expansion(target.kernel, problem.target.points, beta), SelectL1().select(target, penalty)
+    support = shrunk.points[beta.any(axis=1)]
     assert_array_equal(reduction.expansion.points, support)
     assert_allclose(reduction.expansion.coefficients, project(target, support).coefficients)
     assert relative_error(target, reduction.expansion) <= relative_error(target, shrunk)
@@ -74,15 +75,10 @@ def test_an_iteration_limit_is_admitted(rng):
     assert reduction.reason == Reason.ITERATION_LIMIT
 
 
-def test_paths_are_of_one_target(rng):
-    with pytest.raises(ValueError, match="follows one target; got 2"):
-        SelectL1().penalty_path(random_target(rng))
-
-
 @pytest.mark.parametrize("penalty", [-1.0, np.nan])
 def test_penalties_without_meaning_are_refused(penalty, rng):
     with pytest.raises(ValueError, match="not negative"):
-        SelectL1().shrink(random_target(rng), penalty)
+        SelectL1().select(random_target(rng), penalty)
 
 
 @pytest.mark.parametrize("adaptive", [True, False])

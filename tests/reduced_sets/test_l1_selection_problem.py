@@ -12,7 +12,7 @@ from sklearn.linear_model import Lasso
 from preimage.feature_space import Expansion
 from preimage.kernels import Gaussian, Laplacian
 from preimage.reduced_sets import SelectL1
-from preimage.reduced_sets._l1_selection import group_lasso, row_norms, shrink_rows
+from preimage.reduced_sets._l1_selection import _PenalizedProblem, group_lasso, row_norms, shrink_rows
 
 several = pytest.mark.parametrize("k", [1, 4])
 
@@ -44,7 +44,7 @@ def test_solutions_meet_the_conditions_of_optimality(share, k, adaptive, rng):
     target = random_target(rng, Gaussian(0.5), k=k)
     K, alpha, weights = problem_of(target, adaptive)
     penalty = share * largest_penalty(target, adaptive)
-    beta = SelectL1(adaptive, **TIGHT).shrink(target, penalty).coefficients
+    beta = SelectL1(adaptive, **TIGHT)._shrunk(target, penalty)[1]
     G, limits = K @ (alpha - beta), penalty * weights
     used, scale = beta.any(axis=1), np.abs(K @ alpha).max()
     assert 0 < used.sum() < 25
@@ -60,10 +60,10 @@ def test_solutions_meet_the_conditions_of_optimality(share, k, adaptive, rng):
 def test_limits_of_the_penalty(k, adaptive, rng):
     target, selector = random_target(rng, k=k), SelectL1(adaptive)
     top = largest_penalty(target, adaptive)
-    assert_array_equal(selector.shrink(target, 0).coefficients, target.merged().coefficients)
-    assert not selector.shrink(target, 1.0001 * top).coefficients.any()
-    assert not selector.shrink(target, 1e3 * top).coefficients.any()
-    assert selector.shrink(target, 0.99 * top).coefficients.any()
+    assert_array_equal(selector._shrunk(target, 0)[1], target.merged().coefficients)
+    assert not selector._shrunk(target, 1.0001 * top)[1].any()
+    assert not selector._shrunk(target, 1e3 * top)[1].any()
+    assert selector._shrunk(target, 0.99 * top)[1].any()
 
 
 @weighting
@@ -71,22 +71,21 @@ def test_path_is_the_lasso(adaptive, rng):
     """With a square root of K for its design, and columns divided by the weights."""
     target = random_target(rng, Gaussian(0.5), k=1)
     K, alpha, weights = problem_of(target, adaptive)
-    path = SelectL1(adaptive).penalty_path(target)
+    penalties, coefficients, _ = _PenalizedProblem(target.merged(by_image=True), adaptive).path()
     values, vectors = np.linalg.eigh(K)
     root = vectors * np.sqrt(np.maximum(values, 0)) @ vectors.T
-    assert (np.diff(path.penalties) <= 0).all()
-    assert_allclose(path.penalties[0], largest_penalty(target, adaptive))
-    assert_array_equal(path.n_nonzero, (path.coefficients != 0).sum(axis=0))
+    assert (np.diff(penalties) <= 0).all()
+    assert_allclose(penalties[0], largest_penalty(target, adaptive))
     for step in (1, 5, 12):
-        lasso = Lasso(path.penalties[step] / 25, fit_intercept=False, tol=1e-13, max_iter=1_000_000)
+        lasso = Lasso(penalties[step] / 25, fit_intercept=False, tol=1e-13, max_iter=1_000_000)
         lasso.fit(root / weights, (root @ alpha)[:, 0])
-        assert_allclose(path.coefficients[:, step], lasso.coef_ / weights, atol=1e-5)
+        assert_allclose(coefficients[:, step], lasso.coef_ / weights, atol=1e-5)
 
 
 def test_path_ends_at_the_target(rng):
     target = random_target(rng, Laplacian(1.0), k=1)
-    path = SelectL1().penalty_path(target)
-    assert_allclose(path.coefficients[:, -1], target.merged().coefficients[:, 0], atol=1e-4)
+    _, coefficients, _ = _PenalizedProblem(target.merged(by_image=True), True).path()
+    assert_allclose(coefficients[:, -1], target.merged().coefficients[:, 0], atol=1e-4)
 
 
 def test_quadratic_program(rng):
@@ -103,7 +102,7 @@ def test_quadratic_program(rng):
         return value, np.concatenate([slope + penalty * weights - inner, -slope + penalty * weights + inner])
 
     best = minimize(program, np.zeros(20), jac=True, bounds=[(0, None)] * 20, options={"ftol": 1e-15, "gtol": 1e-12})
-    beta = SelectL1(**TIGHT).shrink(target, penalty).coefficients[:, 0]
+    beta = SelectL1(**TIGHT)._shrunk(target, penalty)[1][:, 0]
     assert_allclose(beta, best.x[:10] - best.x[10:], atol=1e-4)
 
 
@@ -114,7 +113,7 @@ def test_joint_problem_of_one_target_is_the_single_one(adaptive, rng):
     penalty = 0.2 * largest_penalty(target, adaptive)
     joint, converged, _ = group_lasso(K, K @ alpha, penalty * weights, np.zeros_like(alpha), 1e-12, 200_000)
     assert converged
-    assert_allclose(SelectL1(adaptive).shrink(target, penalty).coefficients, joint, atol=1e-6)
+    assert_allclose(SelectL1(adaptive)._shrunk(target, penalty)[1], joint, atol=1e-6)
 
 
 @given(st.integers(0, 2**31), st.integers(1, 6), st.floats(0.0, 5.0))

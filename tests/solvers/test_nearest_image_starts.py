@@ -7,16 +7,13 @@ from numpy.testing import assert_allclose
 from preimage import KernelPCA
 from preimage.feature_space import Expansion
 from preimage.kernels import Gaussian, Polynomial
-from preimage.solvers._multistart import mean_of_neighbors
-from preimage.solvers._nearest_image import nearest_in_subspace, nearest_points, ranked_points
+from preimage.solvers._nearest_image import nearest_in_subspace, nearest_points
 
 
 def test_nearest_points_have_the_smallest_objective(rng):
     target = Expansion(Gaussian(0.5), rng.normal(size=(15, 3)), rng.normal(size=(15, 5)))
     distances = target.squared_distances(target.points)  # (n, q)
     assert_allclose(nearest_points(target), target.points[np.argmin(distances, axis=0)])
-    assert (ranked_points(target, 4) == np.argsort(distances, axis=0)[:4].T).all()
-    assert_allclose(mean_of_neighbors(target, 3)[2], target.points[np.argsort(distances[:, 2])[:3]].mean(axis=0))
 
 
 @pytest.mark.parametrize("kernel", [Gaussian(0.3), Polynomial(2)], ids=repr)

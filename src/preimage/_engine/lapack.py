@@ -154,48 +154,17 @@ def symmetric_multiplier(A: Array) -> Callable[[Array, Array], None] | None:
 @cache
 def _symv(dtype: Any) -> Callable[..., None] | None:
     """BLAS' product of a symmetric matrix and a vector, which takes addresses; None where it is unknown."""
-    letter = LETTERS.get(np.dtype(dtype))
-    published = None if letter is None else _published(cython_blas, letter + "symv")
-    if published is None:
-        return None
-    address, signature = published
-    kinds = [_kind(each) for each in signature.removeprefix("void (").removesuffix(")").split(", ")]
+    function, kinds = _published(cython_blas, "symv", dtype)
     number = "array"
-    if kinds != ["char", "int", number, number, "int", number, "int", number, number, "int"]:
-        return None
-    return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(kinds))(address)
+    return function if kinds == ["char", "int", number, number, "int", number, "int", number, number, "int"] else None
 
 
 @cache
 def _routine(name: str, dtype: Any) -> Callable[..., int] | None:
     """A LAPACK routine that takes bytes, integers and arrays, and returns its `info`; None where it is unknown."""
-    letter = LETTERS.get(np.dtype(dtype))
-    if letter is None:
+    function, kinds = _published(cython_lapack, name, dtype)
+    if function is None or None in kinds or kinds[-1] != "int":
         return None
-    published = _published(cython_lapack, letter + name)
-    return None if published is None else _called_by_value(*published)
-
-
-def _published(module: Any, name: str) -> tuple[int, str] | None:
-    """Address and signature of a routine that a module of SciPy publishes; None where it does not."""
-    try:
-        capsule = module.__pyx_capi__[name]
-        of_capsule = lambda function, result, *types: ctypes.CFUNCTYPE(result, ctypes.py_object, *types)(
-            (function, ctypes.pythonapi)
-        )
-        signature = of_capsule("PyCapsule_GetName", ctypes.c_char_p)(capsule)
-        address = of_capsule("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.c_char_p)(capsule, signature)
-    except (AttributeError, KeyError):
-        return None
-    return address, signature.decode()
-
-
-def _called_by_value(address: int, signature: str) -> Callable[..., int] | None:
-    """The routine at an address, with numbers in place of pointers to numbers and without the last argument."""
-    kinds = [_kind(each) for each in signature.removeprefix("void (").removesuffix(")").split(", ")]
-    if not signature.startswith("void (") or None in kinds or kinds[-1] != "int":
-        return None
-    function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(kinds))(address)
 
     def call(*arguments: Any) -> int:
         info = ctypes.c_int(0)
@@ -205,6 +174,21 @@ def _called_by_value(address: int, signature: str) -> Callable[..., int] | None:
         return info.value
 
     return call
+
+
+def _published(module: Any, name: str, dtype: Any) -> tuple[Callable[..., None] | None, list[str | None]]:
+    """A routine that a module of SciPy publishes and that takes addresses, and what these are of; None without one."""
+    try:
+        capsule = module.__pyx_capi__[LETTERS[np.dtype(dtype)] + name]
+        of_capsule = lambda function, result, *types: ctypes.CFUNCTYPE(result, ctypes.py_object, *types)(
+            (function, ctypes.pythonapi)
+        )
+        signature = of_capsule("PyCapsule_GetName", ctypes.c_char_p)(capsule)
+        address = of_capsule("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.c_char_p)(capsule, signature)
+    except (AttributeError, KeyError):
+        return None, []
+    kinds = [_kind(each) for each in signature.decode().removeprefix("void (").removesuffix(")").split(", ")]
+    return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(kinds))(address), kinds
 
 
 def _kind(argument: str) -> str | None:

@@ -9,8 +9,8 @@ from math import isqrt
 
 import array_api_compat
 
-from preimage._engine.guards import Setting
 from preimage._engine.typing import Array
+from preimage._engine.warnings import Setting
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
 

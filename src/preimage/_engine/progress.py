@@ -22,7 +22,7 @@ except ImportError:  # scikit-learn before 1.9 has no callbacks
         return method
 
 
-from preimage._engine.guards import Guard, Setting
+from preimage._engine.warnings import Guard, Setting
 
 __all__ = ["Callback", "ProgressBar", "ReportsProgress", "progress_bar", "report_progress", "reports_progress", "stage"]
 

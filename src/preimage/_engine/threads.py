@@ -8,15 +8,14 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from functools import cache, wraps
 from typing import Any
 
 import joblib
 from threadpoolctl import ThreadpoolController
 
-from preimage._engine.guards import Guard, Unwarned
 from preimage._engine.progress import unreported
+from preimage._engine.warnings import Guard, Unwarned
 
 
 class _Limits:
@@ -39,7 +38,7 @@ class _Limits:
     def enter(self, key: object, count: int) -> None:
         with self.lock:
             if not self.counts:
-                self.before = [(library, library.get_num_threads()) for library in _libraries(os.getpid()).shared]
+                self.before = [(library, library.get_num_threads()) for library in _libraries(os.getpid())[0]]
                 self.applied = [{threads} for _, threads in self.before]
             self.counts[key] = count
             self._apply()
@@ -67,7 +66,7 @@ class _Limits:
         with self.lock:
             if self.counts:
                 return max((threads for _, threads in self.before), default=1)
-            return max((library.get_num_threads() for library in _libraries(os.getpid()).shared), default=1)
+            return max((library.get_num_threads() for library in _libraries(os.getpid())[0]), default=1)
 
     def forget(self) -> None:
         """Start again in a forked child: threads of the parent will never release the lock or lift a limit there."""
@@ -90,16 +89,13 @@ class _Limits:
 
 _limits = _Limits()
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_limits.forget)
-
 
 def blas_threads() -> int:
     """The number of threads BLAS may use, not counting limits of ours: honours threadpoolctl and OMP_NUM_THREADS.
 
     To be asked before the calling thread sets a limit.
     """
-    return max(_limits.unlimited(), *(library.get_num_threads() for library in _libraries(os.getpid()).own), 1)
+    return max(_limits.unlimited(), *(library.get_num_threads() for library in _libraries(os.getpid())[1]), 1)
 
 
 class BlasLimit(Guard):
@@ -110,7 +106,7 @@ class BlasLimit(Guard):
         self.own: list[tuple[Any, int]] = []
 
     def enter(self) -> None:
-        self.own = [(library, library.get_num_threads()) for library in _libraries(os.getpid()).own]
+        self.own = [(library, library.get_num_threads()) for library in _libraries(os.getpid())[1]]
         _limits.enter(self, self.count)
         limit_own_threads(self.count)
 
@@ -139,39 +135,27 @@ class AnotherBlasLimit(Guard):
 
 def limit_own_threads(count: int) -> None:
     """Limit the BLAS libraries that have a number of threads for each calling thread, in this one."""
-    for library in _libraries(os.getpid()).own:
+    for library in _libraries(os.getpid())[1]:
         _set(library, count)
 
 
-@dataclass(frozen=True)
-class _Libraries:
-    """BLAS libraries with one number of threads for the process, and those with one for each thread that calls them."""
-
-    shared: list[Any]
-    own: list[Any]
-
-
 @cache
-def _libraries(process: int) -> _Libraries:
-    """The libraries that are loaded when it is first asked for, in each process: NumPy's and SciPy's."""
+def _libraries(process: int) -> tuple[list[Any], list[Any]]:
+    """BLAS libraries with one number of threads for the process, and those with one for each thread that calls them.
+
+    Those that are loaded when it is first asked for, in each process: NumPy's and SciPy's.
+    """
     loaded = ThreadpoolController().select(user_api="blas").lib_controllers
-    is_own = [getattr(library, "threading_layer", None) == "openmp" for library in loaded]
-    return _Libraries(
-        [library for library, own in zip(loaded, is_own, strict=True) if not own],
-        [library for library, own in zip(loaded, is_own, strict=True) if own],
-    )
+    own = [library for library in loaded if getattr(library, "threading_layer", None) == "openmp"]
+    return [library for library in loaded if library not in own], own
 
 
 def _set(library: Any, count: int) -> None:
     # From version 3.7 on, threadpoolctl obeys one thread until that says it is done, and silently ignores all others.
-    release = getattr(library, "clear_controlling_thread", _nothing)
+    release = getattr(library, "clear_controlling_thread", lambda force: None)
     release(force=True)
     library.set_num_threads(count)
     release(force=True)
-
-
-def _nothing(force: bool) -> None:
-    pass
 
 
 class Job:
@@ -307,20 +291,6 @@ class _Loan(Guard):
 _helpers = Helpers()
 
 
-def _forget_helpers() -> None:
-    global _helpers
-    _helpers = Helpers()  # a child has no threads but the one that forked
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_helpers)
-
-
-def run_job(work: Callable[[Any], Any], items: Sequence[Any], threads: int, most: int) -> list[Any]:
-    """The results of `work` on all items, by this thread and `threads` − 1 helpers, of which there are `most` − 1."""
-    return _helpers.run(Job(work, items), threads - 1, most - 1)
-
-
 # Rows of matrices up to which one thread is about as fast as several: threads gain a few milliseconds on an eigenvalue
 # problem of this size. With a limit ten times larger, problems that take seconds would have one thread.
 SMALL = 1000
@@ -338,7 +308,10 @@ _caller = _Caller()
 
 
 def _after_fork() -> None:
-    _caller.threads = None  # limits of the parent are lifted in a child
+    """Forget limits, and threads, of the parent: a child has no threads but the one that forked."""
+    global _helpers
+    _limits.forget()
+    _helpers, _caller.threads = Helpers(), None
 
 
 if hasattr(os, "register_at_fork"):
@@ -372,7 +345,7 @@ def run_parallel(work: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
             _caller.threads = outer
 
     with unreported():  # progress of pieces that run side by side would be shown mixed up
-        return run_job(work_inside, items, threads, allowed)
+        return _helpers.run(Job(work_inside, items), threads - 1, allowed - 1)
 
 
 def run_several(work: Callable[[Any], Any], items: Iterable[Any], most: int) -> list[Any]:

@@ -47,10 +47,9 @@ from preimage._engine.arrays import (
     take_rows,
     without_frame,
 )
-from preimage._engine.finite import current_method, is_finite
+from preimage._engine.finite import current_method, is_finite, is_moderate, refuse_far_queries, training_inputs
 from preimage._engine.memory import memory_budget
 from preimage._engine.removed import refuse_removed
-from preimage._engine.scale import is_moderate, refuse_far_queries, training_inputs
 from preimage._engine.typing import Array, Rows, Seed, Targets
 from preimage._engine.warnings import unwarned
 

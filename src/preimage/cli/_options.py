@@ -112,7 +112,7 @@ def count_of(what: str, fewest: int = 1, none: Any = None) -> Callable[[str], An
     return parse
 
 
-def one_of(names: Sequence[str], help: str) -> Any:
+def one_of(names: Sequence[str], help: str, metavar: str = "NAME") -> Any:
     """An option whose value is one of some names."""
 
     def parse(text: str) -> str:
@@ -120,7 +120,7 @@ def one_of(names: Sequence[str], help: str) -> Any:
             raise typer.BadParameter(f"{text!r} is not one of {', '.join(map(repr, names))}.")
         return text
 
-    return option("NAME", help, parse)
+    return option(metavar, help, parse)
 
 
 def output_format(text: str) -> str:

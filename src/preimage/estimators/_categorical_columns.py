@@ -12,7 +12,7 @@ from preimage._engine.memory import limited_memory
 from preimage._engine.rows import sum_rows
 from preimage._engine.threads import within_n_jobs
 from preimage._engine.typing import Array, Rows
-from preimage._models.completion import Indicators, groups_of
+from preimage._models.completion import Indicators
 from preimage.estimators._category_names import (
     as_codes,
     distinct,
@@ -156,15 +156,15 @@ class CategoricalColumns:
     @property
     def _groups(self) -> np.ndarray | None:
         """The number of the entry that each coded column belongs to; None without categories."""
-        return groups_of(len(self._numeric), self._sizes) if self._codes else None
+        return Indicators(len(self._numeric), self._sizes).groups if self._codes else None
 
     @property
     def _numeric(self) -> np.ndarray:
         """Places of the columns of numbers among the valid ones."""
         return np.setdiff1d(np.arange(int(self._is_valid.sum())), list(self._codes))
 
-    def _indicators(self: Any) -> Indicators | None:
-        return Indicators(len(self._numeric), self._sizes, self.center_, self.scale_) if self._codes else None
+    def _indicators(self: Any) -> Indicators:
+        return Indicators(len(self._numeric), self._sizes, self.center_, self.scale_)
 
     def _coded(self, X: Array, observed: Array) -> tuple[Array, Array]:
         """Rows of valid columns with indicators in place of categories, and which of their columns are known.

@@ -1,10 +1,14 @@
-"""scikit-learn's mixin for classifiers, for rows and labels on any device."""
+"""What classifiers share: scores on rows of any device, classes by number, and weights of classes."""
 
+from typing import Any
+
+import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
+from sklearn.utils.class_weight import compute_sample_weight
 
 from preimage._engine.arrays import from_device, in_memory
-from preimage._engine.typing import Rows, Targets
+from preimage._engine.typing import Array, Rows, Targets
 
 
 class AnyDeviceClassifierMixin(ClassifierMixin):
@@ -14,3 +18,35 @@ class AnyDeviceClassifierMixin(ClassifierMixin):
         """Accuracy: the fraction of rows whose labels are right, weighted by `sample_weight`; on rows of any device."""
         found, expected, weights = (from_device(in_memory(each)) for each in (self.predict(X), y, sample_weight))
         return float(accuracy_score(expected, found, sample_weight=weights))
+
+
+def require_classes(estimator: Any, classes: Array) -> None:
+    if classes.size < 2:
+        raise ValueError(
+            f"{type(estimator).__name__} needs examples of two classes or more, of positive weight; got 1 class, "
+            f"{classes.tolist()[0]!r}."
+        )
+
+
+def class_codes(y: Array, classes: Array) -> Array:
+    """Positions of labels among the classes."""
+    codes = np.minimum(np.searchsorted(classes, y), classes.size - 1)
+    if np.any(unknown := classes[codes] != y):
+        raise ValueError(
+            f"There are labels {np.unique(y[unknown]).tolist()!r} that are not among the classes {classes.tolist()!r}; "
+            "give all classes in the first call of partial_fit."
+        )
+    return codes
+
+
+def with_class_weights(estimator: Any, y: Array, weights: Array | None) -> Array | None:
+    """Sample weights times class weights."""
+    if estimator.class_weight is None:
+        return weights
+    by_class = compute_sample_weight(estimator.class_weight, y)
+    if not np.all((by_class >= 0) & np.isfinite(by_class)):
+        raise ValueError(
+            f"{type(estimator).__name__} needs class weights that are finite and not negative; got class_weight="
+            f"{estimator.class_weight!r}."
+        )
+    return by_class if weights is None else by_class * weights

@@ -13,9 +13,6 @@ from preimage._models.completion import (
     Indicators,
     Trend,
     fit_conditional,
-    fitted_spread,
-    wide_columns,
-    widened,
 )
 
 CONDITIONAL, ENERGY = "conditional", "energy"
@@ -75,9 +72,7 @@ class ConditionalImputation:
         """Unless bounds are given, let entries lie beyond ranges of columns where that restores hidden ones better."""
         if self.min_value is not None and self.max_value is not None:
             return
-        places = fit.judged.places
-        wide = wide_columns(to_numpy(rows), to_numpy(known), *places, fit.judged.truth, fit.restored())
-        low, high = widened(self.lower_, self.upper_, wide & (np.arange(wide.size) < len(self._numeric)))
+        low, high = fit.bounds(rows, known, self.lower_, self.upper_)
         self.lower_ = low if self.min_value is None else self.lower_
         self.upper_ = high if self.max_value is None else self.upper_
 
@@ -88,7 +83,7 @@ class ConditionalImputation:
                 if hasattr(self, name):
                     delattr(self, name)
             return None
-        self.temperature_ = fitted_spread(fit, rows, known) ** 2
+        self.temperature_ = fit.spread(rows, known) ** 2
         self.draw_seed_ = int(rng.integers(2**32))
         zeros = array_namespace(rows).zeros_like(rows)
         rows = array_namespace(rows).where(known, rows, zeros)
@@ -116,13 +111,13 @@ def rng_of_rows(seed: int, rows: Array) -> np.random.Generator:
     return np.random.default_rng([seed, zlib.crc32(np.ascontiguousarray(to_numpy(rows)).tobytes())])
 
 
-def _own_order(X: Array, observed: Array, indicators: Indicators | None) -> np.ndarray:
+def _own_order(X: Array, observed: Array, indicators: Indicators) -> np.ndarray:
     """An order of the rows that is the same however they are given: what is hidden follows from it.
 
     Categories are in the order of their frequencies, whatever they are called; those of the same one, in theirs.
     """
     values = np.where(to_numpy(observed), to_numpy(X), np.inf)
-    if indicators is not None:
+    if indicators.sizes:
         first = [part.start for part in indicators.parts]
         places = np.column_stack([part.start + values[:, part].argmax(axis=1) for part in indicators.parts])
         common = np.where(np.isinf(values[:, first]), 2.0, to_numpy(indicators.center)[places])

@@ -9,14 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from preimage._engine.arrays import array_namespace, take_rows, to_numpy, with_rows
 from preimage._engine.typing import Array, Rows
-from preimage._models.completion import (
-    SubspaceEnergy,
-    complete_rows,
-    fill,
-    median_distance,
-    neighbor_start,
-    noisy_energy,
-)
+from preimage._models.completion import SubspaceEnergy, fill_near, median_distance, noisy_energy
 from preimage.estimators._missing_entries import check_incomplete, map_incomplete
 from preimage.estimators._preimages import PreimageMixin
 
@@ -93,6 +86,6 @@ def _completed(energy: SubspaceEnergy, X: Array, observed: Array) -> Array:
     rows = np.flatnonzero(~to_numpy(xp.all(observed, axis=1)))
     if not rows.size:
         return X
-    points, known = complete_rows(energy.subspace.frame.points), take_rows(observed, rows)
-    start = neighbor_start(points, take_rows(X, rows), known, median_distance(points))
-    return with_rows(X, rows, fill(energy, known, start).points)
+    points = energy.subspace.frame.points
+    found = fill_near(energy, take_rows(X, rows), take_rows(observed, rows), points, median_distance(points))
+    return with_rows(X, rows, found.points)

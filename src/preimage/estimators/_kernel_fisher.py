@@ -1,7 +1,7 @@
 """Kernel Fisher discriminants."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, cast
 
@@ -11,53 +11,58 @@ from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._engine.arrays import from_numpy, in_precision
+from preimage._engine.arrays import from_numpy, in_memory, in_precision, is_lazy, own_copy, take_rows
 from preimage._engine.finite import refuse_overflowing_fit
 from preimage._engine.progress import ReportsProgress, reports_progress
+from preimage._engine.removed import ignores_removed
 from preimage._engine.threads import on_own_threads
 from preimage._engine.typing import Array, Rows, Seed, Targets
 from preimage._engine.validation import (
     Interval,
     StrOptions,
+    check_gram,
+    check_labels,
+    check_lazy_points,
     check_parameters,
+    check_points,
+    check_weights,
     generator,
     is_stream,
-    require_in_memory,
 )
 from preimage._models.discriminants import (
+    ClassScatters,
     FisherOptions,
     FittedDiscriminants,
-    GramFisher,
-    KernelTable,
     LabelledData,
     ScatterFisher,
     SparseFisherPath,
+    after_batch,
     fisher_problem,
     fit_discriminants,
     select_points,
 )
-from preimage._models.discriminants._class_scatters import ClassScatters
-from preimage._models.discriminants._fit import sparsity_by_cross_validation
-from preimage._models.discriminants._kernel_values import coefficients_on
+from preimage._models.discriminants._problem import FisherProblem, coefficients_on
 from preimage._models.discriminants._rule import NEED_VALUES, THRESHOLDS
 from preimage._models.discriminants._sparse_fisher import sparse_paths
-from preimage._models.discriminants._stream import after_batch
 from preimage._models.machines import KernelMachine, Logistic
-from preimage.estimators._classifier import AnyDeviceClassifierMixin
+from preimage.estimators._classifier import AnyDeviceClassifierMixin, class_codes, require_classes, with_class_weights
 from preimage.estimators._finite_results import FiniteResults
-from preimage.estimators._fisher_data import check_rows, code_rows, next_batch, resolve_kernel
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
+    about_data,
     check_queries,
     is_precomputed,
+    kernel_on_sample,
     map_queries,
     named_kernel,
+    repeated,
     with_kernel_tags,
 )
 from preimage.estimators._landmark_fit import as_selector, batch_rng, decided_landmarks
 from preimage.estimators._stream_fit import fit_blocks
 from preimage.invariances import as_tangent_covariance
 from preimage.kernels import Kernel
+from preimage.kernels._door import moderate_inputs
 from preimage.landmarks import Landmarks, LandmarkSelector
 from preimage.persistence import Saved
 
@@ -65,11 +70,10 @@ FISHER_CONSTRAINTS = {
     "n_components": [Interval(Integral, 1, None, closed="left"), None],
     **KERNEL_CONSTRAINTS,
     "landmarks": [Interval(Integral, 1, None, closed="left"), str, LandmarkSelector, "array-like", None],
-    "regularizer": [StrOptions({"norm", "identity", "both"})],
+    "regularizer": [StrOptions({"norm", "identity"})],
     "alpha_scale": [StrOptions({"relative", "absolute"})],
     "multiclass": [StrOptions({"directions", "one_vs_rest"})],
     "threshold": [StrOptions(set(THRESHOLDS))],
-    "margin_C": [Interval(Real, 0, None, closed="neither")],
     "sparsity": [Interval(Integral, 1, None, closed="left"), Interval(Real, 0, None, closed="left"), None],
     "class_weight": [dict, StrOptions({"balanced"}), None],
     "invariances": "no_validation",
@@ -86,8 +90,6 @@ def _against_streams(estimator: "KernelFisherDiscriminant") -> str | None:
         return "needs the kernel itself, not values among the points of one batch"
     if estimator.threshold in NEED_VALUES:
         return f"keeps moments only; threshold={estimator.threshold!r} needs all values: use 'gaussian' or 'midpoint'"
-    if estimator.sparsity == "cv":
-        return "keeps moments only; sparsity='cv' needs all values: give a number of coefficients"
     return None
 
 
@@ -130,9 +132,9 @@ class KernelFisherDiscriminant(
     landmarks : None, int, str, LandmarkSelector or array of shape (m, d), default=None
         Expansion points z: None is all training points; otherwise "auto", a number, a selector or its name as in
         `KernelPCA`, or the points themselves, such as cluster centres of virtual examples.
-    regularizer : {"norm", "identity", "both"}, default="norm"
-        P(w) is ‖w‖², ‖α‖², or their sum. The norm does not depend on coordinates: a repeated point among the z changes
-        nothing. "identity" is the penalty of the experiments in [1]_.
+    regularizer : {"norm", "identity"}, default="norm"
+        P(w) is ‖w‖² or ‖α‖². The norm does not depend on coordinates: a repeated point among the z changes nothing.
+        "identity" is the penalty of the experiments in [1]_.
     alpha : float, default=1e-3
         The ridge μ. Zero means the smallest ridge that rounding errors allow; with a linear kernel and more samples
         than variables it is linear discriminant analysis.
@@ -149,25 +151,18 @@ class KernelFisherDiscriminant(
         between class means; at the median of the cuts with fewest training errors; where a soft-margin support vector
         machine on the values cuts. Joint directions of more than two classes have the first two: with or without
         prior probabilities.
-    margin_C : float, default=10.0
-        Cost of errors of ``threshold="margin"``, for discriminants in units of their deviation. Small costs allow more
-        errors, up to leaving all to the larger class; large ones cut midway between the nearest values of classes that
-        can be separated. Other thresholds do not use it.
-    sparsity : int, float, "cv" or None, default=None
+    sparsity : int, float or None, default=None
         Sparse discriminants, :math:`\alpha^\top N_\mu \alpha + \lambda\|\alpha\|_1 \to \min` with class means at
         distance one: a float is λ; an int is the largest number of nonzero coefficients, those of the path of λ,
-        solved for without the penalty; "cv" is the smallest such number whose accuracy in five folds is within one
-        standard error of the best. For two classes or one against the rest. Points with the same image in feature space
-        count as one, so there may be fewer coefficients than asked for; a path that ends early because of rounding
-        errors gives a warning. Where width and ridge suit the data, `compress` of the discriminant on all points needs
-        fewer points for the same error; with too small a ridge, sparse discriminants have the smaller one.
+        solved for without the penalty. For two classes or one against the rest. Points with the same image in feature
+        space count as one, so there may be fewer coefficients than asked for; a path that ends early because of
+        rounding errors gives a warning. Where width and ridge suit the data, `compress` of the discriminant on all
+        points needs fewer points for the same error; with too small a ridge, sparse discriminants have the smaller one.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes, in scatters and as prior probabilities.
     invariances : Transformation, list of them, or TangentCovariance, default=None
         Transformations of inputs that should not change the discriminants: T is the mean squared change along them.
-        Any object with ``tangent_factor(kernel, points, X)`` → G of shape (m, r), T = GGᵀ, also works; it sees the rows
-        of positive weight, all alike, while transformations are weighted like the data. A memory map or Dask array is
-        transformed block by block; such an object sees the blocks one by one, and T is their mean.
+        They are weighted like the data; a memory map or Dask array is transformed block by block.
     invariance_weight : float, default=1.0
         λ, the weight of T relative to the covariance within classes (both are means over the data).
     max_memory : int, str or None, default=None
@@ -189,10 +184,6 @@ class KernelFisherDiscriminant(
     class_count_ : array of shape (n_classes,)
         Sums of weights.
     n_components_ : int
-    sparsity_ : int, float or None
-        As given, or the number that cross-validation chose.
-    sparsity_results_ : dict or None
-        The numbers that cross-validation compared, and their scores; None unless ``sparsity="cv"``.
     landmarks_ : Landmarks or None
     kernel_ : Kernel
     n_features_in_, feature_names_in_
@@ -225,12 +216,9 @@ class KernelFisherDiscriminant(
     (True, 15)
     """
 
-    _parameter_constraints = {
-        **FISHER_CONSTRAINTS,
-        "sparsity": [*FISHER_CONSTRAINTS["sparsity"], StrOptions({"cv"})],
-        "alpha": [Interval(Real, 0, None, closed="left")],
-    }
+    _parameter_constraints = {**FISHER_CONSTRAINTS, "alpha": [Interval(Real, 0, None, closed="left")]}
 
+    @ignores_removed
     def __init__(
         self,
         n_components: int | None = None,
@@ -246,8 +234,7 @@ class KernelFisherDiscriminant(
         alpha_scale: str = "relative",
         multiclass: str = "directions",
         threshold: str = "gaussian",
-        margin_C: float = 10.0,
-        sparsity: float | str | None = None,
+        sparsity: float | None = None,
         class_weight: dict | str | None = None,
         invariances: Any = None,
         invariance_weight: float = 1.0,
@@ -267,7 +254,6 @@ class KernelFisherDiscriminant(
         self.alpha_scale = alpha_scale
         self.multiclass = multiclass
         self.threshold = threshold
-        self.margin_C = margin_C
         self.sparsity = sparsity
         self.class_weight = class_weight
         self.invariances = invariances
@@ -298,16 +284,11 @@ class KernelFisherDiscriminant(
         """
         if is_stream(X):
             return self._fit_stream(X, y, sample_weight)
-        data = self._labelled(X, y, sample_weight)
-        options = self._checked_options(data)
-        points, landmarks = select_points(data, *self._landmark_choice(X))
+        data, landmarks = self._labelled(X, y, sample_weight)
+        options = self._options(data)
+        points, chosen = select_points(data, *landmark_choice(landmarks, self.random_state))
         self.__dict__.pop("_stream", None)
-        if options.sparsity != "cv":
-            return self._store(fisher_problem(data, points, options), options, data, points, landmarks)
-        require_in_memory(data.X, "sparsity='cv' needs X", "Give a number of coefficients.")
-        table = KernelTable.of(data, points, options)
-        count, results = sparsity_by_cross_validation(table, float(self.alpha))
-        return self._store(table.problem(), replace(options, sparsity=count), data, points, landmarks, results)
+        return self._store(fisher_problem(data, points, options), options, data, points, chosen)
 
     @available_if(_learns_from_streams)
     @on_own_threads
@@ -340,8 +321,8 @@ class KernelFisherDiscriminant(
                 "dict, or weights."
             )
         if not hasattr(self, "_stream"):
-            data = self._labelled(X, y, sample_weight, classes)
-            options = self._checked_options(data)
+            data, _ = self._labelled(X, y, sample_weight, classes)
+            options = self._options(data)
             chosen = "auto" if self.landmarks is None else self.landmarks  # a stream is never on all points
             points, landmarks = select_points(data, *landmark_choice(chosen, self.random_state))
             scatters = ClassScatters.of(data, points, options)
@@ -353,7 +334,7 @@ class KernelFisherDiscriminant(
                     f"{first.classes.tolist()!r}. Leave it out, or give the same."
                 )
             data = next_batch(self, first, X, y, sample_weight)
-            options = self._checked_options(data)
+            options = self._options(data)
             if landmarks is None:  # points that were given stay as they are
                 scatters = scatters + scatters.batch(data, options)
             else:
@@ -410,28 +391,25 @@ class KernelFisherDiscriminant(
         list of SparseFisherPath
             One for two classes, else one per class against the rest; rows of coefficients belong to expansion points.
         """
-        data = self._labelled(X, y, sample_weight)
-        points, _ = select_points(data, *self._landmark_choice(X))
+        data, landmarks = self._labelled(X, y, sample_weight)
+        points, _ = select_points(data, *landmark_choice(landmarks, self.random_state))
         sparse = replace(fisher_options(self), sparsity=0.0)  # any penalty: the path has all of them
         problem, m = cast(ScatterFisher, fisher_problem(data, points, sparse)), points.shape[0]
         return [path.on(first, m) for path, _, _, first in sparse_paths(problem, float(self.alpha))]
 
-    def _labelled(self, X: Rows, y: Targets, sample_weight: Targets, classes: Targets = None) -> LabelledData:
-        """What `fit` is given, checked, with a resolved kernel and classes by number."""
+    def _labelled(
+        self, X: Rows, y: Targets, sample_weight: Targets, classes: Targets = None
+    ) -> tuple[LabelledData, Any]:
+        """What `fit` is given, checked, with a resolved kernel and classes by number; and `landmarks` that it uses."""
         check_parameters(self)
         rows, kernel = check_rows(self, named_kernel(self), X, y, sample_weight)
         kernel = resolve_kernel(self, kernel, rows, centers=fisher_options(self).solves_by_gram)
-        return code_rows(self, kernel, rows, classes)
+        return code_rows(self, kernel, rows, classes), rows.landmarks
 
-    def _checked_options(self, data: LabelledData) -> FisherOptions:
+    def _options(self, data: LabelledData) -> FisherOptions:
         options = fisher_options(self)
         options.check(type(self).__name__, data.n_classes)
         return options
-
-    def _landmark_choice(self, X: Rows) -> tuple[Any, np.random.Generator | None]:
-        """How expansion points for a fit on X are chosen."""
-        chosen = decided_landmarks("A discriminant on all points", self.landmarks, X, self.max_memory)
-        return landmark_choice(chosen, self.random_state)
 
     def _fit_stream(self, blocks: Iterator, y: Targets, sample_weight: Targets) -> "KernelFisherDiscriminant":
         """Learn from an iterator of labelled blocks, from the start."""
@@ -457,29 +435,20 @@ class KernelFisherDiscriminant(
 
     def _store(
         self,
-        problem: GramFisher | ScatterFisher,
+        problem: FisherProblem,
         options: FisherOptions,
         data: LabelledData,
         points: Array,
         landmarks: Landmarks | None,
-        results: dict[str, Array] | None = None,
     ) -> "KernelFisherDiscriminant":
-        """Solve the problem and keep the solution; `results` are those of a search for the number of coefficients."""
-        found = fit_discriminants(problem, float(self.alpha), options, data.codes, data.weights)
-        return self._keep(found, options, data, points, landmarks, results)
+        """Solve the problem and keep the solution."""
+        return self._keep(fit_discriminants(problem, [float(self.alpha)], options)[0], data, points, landmarks)
 
     def _keep(
-        self,
-        result: FittedDiscriminants,
-        options: FisherOptions,
-        data: LabelledData,
-        points: Array,
-        landmarks: Landmarks | None,
-        results: dict[str, Array] | None = None,
+        self, result: FittedDiscriminants, data: LabelledData, points: Array, landmarks: Landmarks | None
     ) -> "KernelFisherDiscriminant":
         """Become the model of discriminants that were found."""
         refuse_overflowing_fit("the rule that decides", result.rule.weights)
-        self.sparsity_, self.sparsity_results_ = options.sparsity, results
         self.kernel_, self.classes_, self.landmarks_ = data.kernel, data.classes, landmarks
         expansion = coefficients_on(data.kernel, points, result.coefficients)
         self.expansion_ = expansion if self.sparsity is None else expansion.prune()
@@ -525,18 +494,14 @@ class KernelFisherDiscriminant(
 
 def fisher_options(estimator: Any) -> FisherOptions:
     """The options of a discriminant as a value, from the parameters of `KernelFisherDiscriminant` or its search."""
-    invariances = estimator.invariances
-    if invariances is not None and not hasattr(invariances, "tangent_factor"):
-        invariances = as_tangent_covariance(invariances)
     return FisherOptions(
         regularizer=estimator.regularizer,
         is_relative=estimator.alpha_scale == "relative",
         n_components=estimator.n_components,
         one_vs_rest=estimator.multiclass == "one_vs_rest",
         threshold=estimator.threshold,
-        margin_C=float(estimator.margin_C),
         sparsity=estimator.sparsity,
-        invariances=invariances,
+        invariances=None if estimator.invariances is None else as_tangent_covariance(estimator.invariances),
         invariance_weight=estimator.invariance_weight,
         max_memory=estimator.max_memory,
     )
@@ -547,3 +512,103 @@ def landmark_choice(landmarks: Any, random_state: Seed) -> tuple[Any, np.random.
     if isinstance(landmarks, (int, np.integer, str)):
         return as_selector(landmarks), generator(random_state)
     return landmarks, None
+
+
+@dataclass(frozen=True)
+class CheckedRows:
+    """Validated rows with their labels and weights; rows of weight zero are left out unless X is lazy.
+
+    Attributes
+    ----------
+    X : array of shape (n, d), possibly lazy; or the row numbers of a precomputed kernel
+    labels : array of shape (n,)
+    weights : array of shape (n,) or None
+    kept : integer array of shape (n,)
+        Numbers of these rows among those given.
+    given_labels : array
+        Labels of all rows that were given.
+    landmarks : object
+        The parameter of that name, or None where all rows are expansion points.
+    """
+
+    X: Array
+    labels: Array
+    weights: Array | None
+    kept: Array
+    given_labels: Array
+    landmarks: Any
+
+
+def check_rows(
+    estimator: Any, kernel: Kernel, X: Rows, y: Targets, sample_weight: Targets
+) -> tuple[CheckedRows, Kernel]:
+    """What was given to `fit`, validated, and the kernel, which a precomputed matrix resolves.
+
+    Where all points are expansion points, rows in memory are copied: the model keeps them.
+    """
+    landmarks = estimator.landmarks
+    if landmarks is not None:
+        landmarks = decided_landmarks("A discriminant on all points", landmarks, X, estimator.max_memory)
+    keeps_all_points = landmarks is None
+    if keeps_all_points and isinstance(X, np.memmap):
+        X = np.asarray(X)  # all rows are needed at once
+    given, X = X, _check_inputs(estimator, X, reset=True)
+    y, weights = _check_targets(estimator, X, y, sample_weight)
+    if kernel.points_are_row_numbers:
+        kernel = kernel.resolve(check_gram(estimator, X))
+        X = kernel.inputs(X)
+    elif keeps_all_points and not is_lazy(X):
+        X = own_copy(X, given)
+    rows = CheckedRows(X, y, weights, np.arange(y.size), y, landmarks)
+    if weights is None or weights.all() or is_lazy(X):
+        return rows, kernel
+    kept = np.flatnonzero(weights)
+    return replace(rows, X=take_rows(X, kept), labels=y[kept], weights=weights[kept], kept=kept), kernel
+
+
+def resolve_kernel(estimator: Any, kernel: Kernel, rows: CheckedRows, *, centers: bool) -> Kernel:
+    """The kernel with the widths that its rules find on the rows.
+
+    On all points, rules see rows as often as their weights say. Where discriminants do not depend on the origin of
+    feature space (`centers`), linear kernels of rows far from zero are computed about their mean.
+    """
+    if kernel.points_are_row_numbers:
+        return kernel  # resolved by `check_rows`
+    on_all_points = rows.landmarks is None and not is_lazy(rows.X)
+    X, y = rows.X, rows.labels
+    if on_all_points and rows.weights is not None and not kernel.is_resolved:
+        numbers = repeated(np.arange(X.shape[0]), rows.weights)
+        X, y = take_rows(X, numbers), y[numbers]
+    kernel = kernel_on_sample(estimator, kernel, X, y)
+    return about_data(kernel, rows.X) if on_all_points and centers else kernel
+
+
+def code_rows(estimator: Any, kernel: Kernel, rows: CheckedRows, classes: Targets = None) -> LabelledData:
+    """Labelled data of a kernel: classes by number, and weights of rows times those of their classes."""
+    y, weights = rows.labels, rows.weights
+    if classes is None:
+        classes = y if weights is None else y[weights > 0]
+    classes = np.unique(classes)
+    require_classes(estimator, classes)
+    X = moderate_inputs(type(estimator).__name__, kernel, rows.X) if kernel.is_resolved else rows.X
+    return LabelledData(kernel, X, class_codes(y, classes), classes, with_class_weights(estimator, y, weights))
+
+
+def next_batch(estimator: Any, data: LabelledData, X: Rows, y: Targets, sample_weight: Targets) -> LabelledData:
+    """A further batch of a stream, for the kernel and the classes of the first one."""
+    X = _check_inputs(estimator, X, reset=False)
+    y, weights = _check_targets(estimator, X, y, sample_weight)
+    return replace(data, X=X, codes=class_codes(y, data.classes), weights=with_class_weights(estimator, y, weights))
+
+
+def _check_inputs(estimator: Any, X: Rows, *, reset: bool) -> Array:
+    """Validated rows; a memory map or Dask array stays what it is."""
+    if is_lazy(X):
+        return check_lazy_points(estimator, X, reset=reset, min_samples=1)  # which counts the rows of unknown chunks
+    return check_points(estimator, X, reset=reset)
+
+
+def _check_targets(estimator: Any, X: Array, y: Targets, sample_weight: Targets) -> tuple[Array, Array | None]:
+    """Labels and weights in NumPy; those of Dask are fetched."""
+    y = check_labels(estimator, in_memory(y), X.shape[0])
+    return y, check_weights(estimator, in_memory(sample_weight), X.shape[0])

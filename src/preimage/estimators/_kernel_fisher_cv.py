@@ -1,21 +1,22 @@
 """Kernel Fisher discriminants with the width of the kernel and the ridge chosen by cross-validation."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from numbers import Integral
 from typing import Any
 
 import numpy as np
+from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.exceptions import NotFittedError
+from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 from sklearn.utils import Tags
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._engine.arrays import take_rows, to_dense, to_numpy
 from preimage._engine.memory import memory_budget
 from preimage._engine.progress import ReportsProgress, reports_progress, stage
+from preimage._engine.removed import ignores_removed
 from preimage._engine.rows import cut
 from preimage._engine.threads import available_threads, run_parallel, within_n_jobs
 from preimage._engine.typing import Array, Folds, Rows, Seed, Targets
@@ -31,30 +32,28 @@ from preimage._engine.validation import (
     require_in_memory,
 )
 from preimage._models.discriminants import FisherOptions, FittedDiscriminants, KernelTable, LabelledData, select_points
-from preimage._models.discriminants._fit import cross_validated_scores, leave_one_out_scores, stratified_folds
-from preimage._models.discriminants._problem import fits_in_memory
+from preimage._models.discriminants._kernel_table import (
+    cross_validated_scores,
+    fits_in_memory,
+    leave_one_out_scores,
+    stratified_folds,
+)
 from preimage._models.machines import KernelMachine
 from preimage.estimators._classifier import AnyDeviceClassifierMixin
 from preimage.estimators._finite_results import FiniteResults
-from preimage.estimators._fisher_data import CheckedRows, check_rows, code_rows, resolve_kernel
 from preimage.estimators._kernel_fisher import (
     FISHER_CONSTRAINTS,
+    CheckedRows,
     KernelFisherDiscriminant,
+    check_rows,
+    code_rows,
     fisher_options,
     landmark_choice,
+    resolve_kernel,
 )
 from preimage.estimators._kernel_input import repeated, with_kernel_tags
-from preimage.estimators._search_scoring import (
-    SINGLE,
-    Scoring,
-    best_number,
-    by_name,
-    deciding_score,
-    left_out_classifier,
-    search_results,
-)
 from preimage.kernels import Kernel, as_kernel, resolve_gamma
-from preimage.landmarks import Landmarks, LandmarkSelector
+from preimage.landmarks import LandmarkSelector
 from preimage.persistence import Saved
 
 # Without a grid: multiples of 1/median squared distance, from nearly linear to nearly local kernels in steps of two,
@@ -109,15 +108,6 @@ def search_folds(cv: Any, rows: CheckedRows, codes: Array) -> Folds:
 FOLDS_PER_THREAD = 4
 
 
-def _is_refitted(search: "KernelFisherDiscriminantCV") -> bool:
-    if search.refit is False:
-        raise NotFittedError(
-            f"{type(search).__name__} with refit=False scores parameters and has no model to ask. Use refit=True, or "
-            "fit KernelFisherDiscriminant with the parameters in cv_results_."
-        )
-    return True
-
-
 class KernelFisherDiscriminantCV(
     ReportsProgress,
     ClassNamePrefixFeaturesOutMixin,
@@ -138,7 +128,7 @@ class KernelFisherDiscriminantCV(
     n_components, kernel, degree, coef0, kernel_params, landmarks, regularizer, alpha_scale, multiclass
         As in `KernelFisherDiscriminant`. Landmarks are chosen once per width, on all rows; their kernel values with
         all rows are held.
-    threshold, margin_C, sparsity, class_weight, invariances, invariance_weight, max_memory, verbose, random_state
+    threshold, sparsity, class_weight, invariances, invariance_weight, max_memory, verbose, random_state
         As in `KernelFisherDiscriminant`.
     gammas : list of floats and rules as for `gamma`, or None, default=None
         None is 1/16, 1/8, 1/4, …, 16 times the rule "median"; kernels without a width, and `Kernel` objects, which have
@@ -149,15 +139,11 @@ class KernelFisherDiscriminantCV(
         A number of stratified folds is reduced to the size of the smallest class; None is 5. "loo" needs all points as
         expansion points, the norm as regularizer and no sparsity; it scores decisions with the threshold of least
         squares.
-    scoring : str, callable, list, tuple, set, dict or None, default=None
+    scoring : str, callable or None, default=None
         What held-out rows are scored by. None is the accuracy, weighted like rows and classes are in the fit. Otherwise
-        as in scikit-learn's searches: a name ("roc_auc", "balanced_accuracy", ...), a function of a fitted
-        `KernelFisherDiscriminant`, rows and labels, or several of them by name. Weights of rows, but not of classes,
-        are passed on as `sample_weight`. With ``cv="loo"`` there is one score of all left-out decisions together,
-        and scores that need probabilities are not available.
-    refit : bool, str or callable, default=True
-        Whether to fit the best model on all rows. With several scores it is the name of the one that chooses. A
-        function of `cv_results_` returns the number of the best parameters. With False, predictions are not available.
+        as in scikit-learn's searches: a name ("roc_auc", "balanced_accuracy", ...), or a function of a fitted
+        `KernelFisherDiscriminant`, rows and labels. Weights of rows, but not of classes, are passed on as
+        `sample_weight`. ``cv="loo"`` has the accuracy alone.
     n_jobs : int or None, default=None
         Folds of all widths are fitted on so many threads, within `max_memory`; None or −1 is all cores. The result does
         not depend on it.
@@ -169,12 +155,12 @@ class KernelFisherDiscriminantCV(
     best_params_ : dict with "gamma" and "alpha"
         Of equally good pairs the one with the smallest gamma, then the largest alpha.
     best_score_ : float
-        Its mean score on held-out rows, where there is one score or `refit` names one.
+        Its mean score on held-out rows.
     best_index_ : int
         The number of the best parameters in `cv_results_`.
     cv_results_ : dict of arrays
         As in scikit-learn's searches: "params", "param_gamma", "param_alpha", "mean_test_score", "std_test_score",
-        "rank_test_score" and "split<i>_test_score"; with several scores, their names in place of the last "score".
+        "rank_test_score" and "split<i>_test_score".
     classes_, n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -203,10 +189,10 @@ class KernelFisherDiscriminantCV(
         "alphas": ["array-like", None],
         "n_jobs": [Integral, None],
         "cv": [Interval(Integral, 2, None, closed="left"), StrOptions({"loo"}), "cv_object"],
-        "scoring": [str, callable, list, tuple, set, dict, None],
-        "refit": ["boolean", str, callable],
+        "scoring": [str, callable, None],
     }
 
+    @ignores_removed
     def __init__(
         self,
         n_components: int | None = None,
@@ -215,7 +201,6 @@ class KernelFisherDiscriminantCV(
         alphas: Sequence[float] | None = None,
         cv: Any = 5,
         scoring: Any = None,
-        refit: Any = True,
         kernel: str | Kernel | Any = "rbf",
         degree: int = 3,
         coef0: float = 1.0,
@@ -225,7 +210,6 @@ class KernelFisherDiscriminantCV(
         alpha_scale: str = "relative",
         multiclass: str = "directions",
         threshold: str = "gaussian",
-        margin_C: float = 10.0,
         sparsity: float | None = None,
         class_weight: dict | str | None = None,
         invariances: Any = None,
@@ -240,7 +224,6 @@ class KernelFisherDiscriminantCV(
         self.alphas = alphas
         self.cv = cv
         self.scoring = scoring
-        self.refit = refit
         self.kernel = kernel
         self.degree = degree
         self.coef0 = coef0
@@ -250,7 +233,6 @@ class KernelFisherDiscriminantCV(
         self.alpha_scale = alpha_scale
         self.multiclass = multiclass
         self.threshold = threshold
-        self.margin_C = margin_C
         self.sparsity = sparsity
         self.class_weight = class_weight
         self.invariances = invariances
@@ -287,47 +269,60 @@ class KernelFisherDiscriminantCV(
         gammas, alphas = candidate_widths(self, rows), candidate_ridges(self)
         folds = None if isinstance(self.cv, str) else search_folds(self.cv, rows, data.codes)
         best = self._search(gammas, alphas, folds, rows, data, options)
+        if best is None:
+            best = self._tables([self.best_params_["gamma"]], rows, data, options)[0]
+        model = self._model(**self.best_params_)
+        if hasattr(self, "feature_names_in_"):
+            model.feature_names_in_ = self.feature_names_in_
         self.classes_ = data.classes
-        if self.refit is False:
-            self.__dict__.pop("best_estimator_", None)
-            return self
-        best = self._candidates([self.best_params_["gamma"]], rows, data, options)[0] if best is None else best
-        self.best_estimator_ = self._fitted_model(best)
+        self.best_estimator_ = model._store(best.problem(), options, best.data, best.points, best.landmarks)
         return self
 
     def transform(self, X: Rows) -> Array:
         """As `KernelFisherDiscriminant.transform`."""
         return self._fitted().transform(X)
 
-    @available_if(_is_refitted)
     def decision_function(self, X: Rows) -> Array:
         """As `KernelFisherDiscriminant.decision_function`."""
         return self._fitted().decision_function(X)
 
-    @available_if(_is_refitted)
     def predict(self, X: Rows) -> Array:
         """Class labels."""
         return self._fitted().predict(X)
 
-    @available_if(_is_refitted)
     def predict_proba(self, X: Rows) -> Array:
         """As `KernelFisherDiscriminant.predict_proba`."""
         return self._fitted().predict_proba(X)
 
-    @available_if(_is_refitted)
     def score(self, X: Rows, y: Targets, sample_weight: Targets = None) -> float:
         """The score of the best model on labelled rows: its accuracy, or what `scoring` says."""
-        model, name = self._fitted(), type(self).__name__
+        model = self._fitted()
         if self.scoring is None:
             return model.score(X, y, sample_weight)
         labels = check_labels(self, y, count_rows(X))
-        found = Scoring(name, self.scoring)(model, X, labels, check_weights(self, sample_weight, labels.size))
-        decisive = deciding_score(name, self.refit, list(found))
-        if decisive is None:
+        return self._score(model, X, labels, check_weights(self, sample_weight, labels.size))
+
+    def _score(self, model: Any, X: Rows, y: Array, weights: Array | None) -> float:
+        """What `scoring` says of a model on labelled rows; weights are passed on where there are some."""
+        name, scorer = type(self).__name__, check_scoring(None, self.scoring)
+        if weights is None:
+            score = scorer(model, X, y)
+        else:
+            try:
+                score = scorer(model, X, y, sample_weight=weights)
+            except TypeError as error:
+                raise ValueError(
+                    f"{name} was given weights, with which scoring={self.scoring!r} was called as scorer(model, X, y, "
+                    f"sample_weight=weights): {error}. Use a score that takes weights, or fit without."
+                ) from error
+        number = np.asarray(score)
+        if number.ndim or number.dtype.kind not in "fiub" or not np.isfinite(number):
             raise ValueError(
-                f"{name} has the scores {list(found)!r}, none of which `refit` names. Use best_estimator_."
+                f"{name} needs scores that are finite numbers; scoring={self.scoring!r} gave {score!r} for "
+                f"{y.shape[0]} held-out rows of the classes {np.unique(y).tolist()!s:.100}. A score that needs all "
+                "classes needs folds that have them: use an integer `cv`, or other splits."
             )
-        return found[decisive]
+        return float(score)
 
     def _search(
         self,
@@ -337,86 +332,57 @@ class KernelFisherDiscriminantCV(
         rows: CheckedRows,
         data: LabelledData,
         options: FisherOptions,
-    ) -> "_Candidate | None":
-        """Score all pairs of parameters and choose; the best width, where its kernel values could be kept."""
-        name, budget = type(self).__name__, memory_budget(self.max_memory, np.empty(0))
-        # The kernel values of the best width so far are kept for the final fit where memory allows, and where a
-        # function does not choose when all is done.
+    ) -> KernelTable | None:
+        """Score all pairs of parameters and choose; the table of the best width, where it could be kept."""
+        budget = memory_budget(self.max_memory, np.empty(0))
+        # The kernel values of the best width so far are kept for the final fit where memory allows.
         keeps_values = rows.landmarks is not None or fits_in_memory(data.X, self.max_memory, n_more=1)
-        keeps_values = keeps_values and not callable(self.refit)
         scores, best_score, best = [], -np.inf, None
         n_points = data.X.shape[0] if rows.landmarks is None else 0
         with stage("Choosing the width", len(gammas)) as advance:
             for wave in cut(len(gammas), widths_at_once(n_points, len(folds or (0,)), budget)):
-                candidates = self._candidates(gammas[wave], rows, data, options)
-                scores.append(found := self._scores(candidates, folds, alphas, rows))
-                decisive = deciding_score(name, self.refit, list(found))
-                if decisive is not None and keeps_values:
-                    for values, candidate in zip(found[decisive], candidates, strict=True):
-                        if (score := values.mean(axis=1).max()) > best_score:
-                            best_score, best = score, candidate
-                advance(len(candidates))
-        self._choose(gammas, alphas, {each: np.concatenate([part[each] for part in scores]) for each in scores[0]})
+                tables = self._tables(gammas[wave], rows, data, options)
+                if folds is None:
+                    found = leave_one_out_scores(tables, alphas)
+                else:
+                    found = cross_validated_scores(tables, folds, alphas, self._judge(rows, data))
+                scores.append(found)
+                for table, score in zip(tables, found.mean(axis=2).max(axis=1), strict=True):
+                    if keeps_values and score > best_score:
+                        best_score, best = score, table
+                advance(len(tables))
+        self._choose(gammas, alphas, np.concatenate(scores).reshape(len(gammas) * len(alphas), -1))
         return best
 
-    def _scores(
-        self, candidates: Sequence["_Candidate"], folds: Folds | None, alphas: Array, rows: CheckedRows
-    ) -> dict[str, Array]:
-        """Scores of some widths by name, each of shape (n_widths, n_alphas, n_folds).
-
-        Without folds, each row is left out in closed form.
-        """
-        tables = [candidate.table for candidate in candidates]
+    def _judge(self, rows: CheckedRows, data: LabelledData) -> Callable[..., float] | None:
+        """The score of discriminants of some rows on others, as `cross_validated_scores` takes it."""
         if self.scoring is None:
-            if folds is None:
-                return {SINGLE: leave_one_out_scores(tables, alphas)}
-            return {SINGLE: cross_validated_scores(tables, folds, alphas)[:, 0]}
-        scoring, kernel = Scoring(type(self).__name__, self.scoring), tables[0].data.kernel
-        X = take_rows(kernel.gram, rows.kept) if kernel.points_are_row_numbers else rows.X
+            return None
+        X = take_rows(data.kernel.gram, rows.kept) if data.kernel.points_are_row_numbers else rows.X
 
-        def judge(number: int, found: FittedDiscriminants, fitted: Array, held_out: Array) -> dict[str, float]:
-            model = self._fold_model(candidates[number], found, fitted)
+        def judge(table: KernelTable, found: FittedDiscriminants, fitted: Array, held_out: Array) -> float:
+            points = table.points if table.gram is not None else take_rows(table.points, fitted)
+            model = self._model()._keep(found, table.data, points, table.landmarks)
             weights = None if rows.weights is None else rows.weights[held_out]
-            return scoring(model, take_rows(X, held_out), rows.labels[held_out], weights)
+            return self._score(model, take_rows(X, held_out), rows.labels[held_out], weights)
 
-        def judge_left_out(number: int, decisions: Array) -> dict[str, float]:
-            return scoring(left_out_classifier(decisions, tables[number].data.classes), X, rows.labels, rows.weights)
+        return judge
 
-        if folds is None:
-            return by_name(leave_one_out_scores(tables, alphas, judge_left_out))
-        return by_name(cross_validated_scores(tables, folds, alphas, judge=judge)[:, 0])
-
-    def _candidates(
+    def _tables(
         self, gammas: Sequence, rows: CheckedRows, data: LabelledData, options: FisherOptions
-    ) -> list["_Candidate"]:
-        """The kernels of some widths, resolved on the rows, their expansion points and their kernel values."""
+    ) -> list[KernelTable]:
+        """The kernel values of some widths, resolved on the rows, with their expansion points."""
         chosen = []
         for gamma in gammas:
             kernel = data.kernel if data.kernel.points_are_row_numbers else self._kernel(gamma)
             of_width = replace(data, kernel=resolve_kernel(self, kernel, rows, centers=options.solves_by_gram))
             # In the order of widths: selectors may draw from one generator.
             chosen.append((of_width, *select_points(of_width, *landmark_choice(rows.landmarks, self.random_state))))
-        tables = run_parallel(lambda each: KernelTable.of(each[0], each[1], options), chosen)
-        return [_Candidate(table, landmarks) for table, (_, _, landmarks) in zip(tables, chosen, strict=True)]
-
-    def _fitted_model(self, candidate: "_Candidate") -> KernelFisherDiscriminant:
-        """The discriminant of a width with the best ridge, on all rows, from kernel values that are known."""
-        table, model = candidate.table, self._model(**self.best_params_)
-        if hasattr(self, "feature_names_in_"):
-            model.feature_names_in_ = self.feature_names_in_
-        return model._store(table.problem(), table.options, table.data, table.points, candidate.landmarks)
-
-    def _fold_model(
-        self, candidate: "_Candidate", found: FittedDiscriminants, fitted: Array
-    ) -> KernelFisherDiscriminant:
-        """The discriminant of some of the rows, as scorers see it."""
-        table = candidate.table
-        points = table.points if table.gram is not None else take_rows(table.points, fitted)
-        return self._model()._keep(found, table.options, table.data, points, candidate.landmarks)
+        return run_parallel(lambda each: KernelTable.of(each[0], each[1], options, each[2]), chosen)
 
     def _model(self, **params: Any) -> KernelFisherDiscriminant:
         """A discriminant with the parameters of the search, for as many features as it has seen."""
-        searched = ("gammas", "alphas", "cv", "scoring", "refit", "n_jobs")
+        searched = ("gammas", "alphas", "cv", "scoring", "n_jobs")
         shared = {name: value for name, value in self.get_params(deep=False).items() if name not in searched}
         model = KernelFisherDiscriminant(**params, **shared)
         model.n_features_in_ = self.n_features_in_
@@ -427,37 +393,38 @@ class KernelFisherDiscriminantCV(
             as_kernel(self.kernel, gamma=gamma, degree=self.degree, coef0=self.coef0, kernel_params=self.kernel_params)
         )
 
-    def _choose(self, gammas: Sequence, alphas: Array, scores: dict[str, Array]) -> None:
-        """Keep the scores of all pairs, each of shape (n_gammas, n_alphas, n_folds), and the best pair."""
+    def _choose(self, gammas: Sequence, alphas: Array, scores: Array) -> None:
+        """Keep the scores of all pairs, shape (n_gammas · n_alphas, n_folds), as scikit-learn's searches do."""
         pairs = {
             "gamma": np.repeat(np.array(gammas, dtype=object), len(alphas)),
             "alpha": np.tile(alphas, len(gammas)),
         }
-        of_pairs = {name: values.reshape(len(gammas) * len(alphas), -1) for name, values in scores.items()}
-        name, results = type(self).__name__, search_results(pairs, of_pairs)
-        decisive = deciding_score(name, self.refit, list(scores))
-        best = best_number(name, self.refit, results, decisive)
-        for earlier in ("best_index_", "best_params_", "best_score_"):
-            self.__dict__.pop(earlier, None)
-        self.cv_results_ = results
-        if best is not None:
-            self.best_index_, self.best_params_ = best, results["params"][best]
-        if best is not None and decisive is not None:
-            self.best_score_ = float(results[f"mean_test_{decisive}"][best])
+        rows = zip(*(column.tolist() for column in pairs.values()), strict=True)
+        means = scores.mean(axis=1)
+        self.cv_results_ = {
+            "params": [dict(zip(pairs, row, strict=True)) for row in rows],
+            **{f"param_{name}": column for name, column in pairs.items()},
+            "mean_test_score": means,
+            "std_test_score": scores.std(axis=1),
+            "rank_test_score": rankdata(-means, method="min").astype(int),
+            **{f"split{i}_test_score": column for i, column in enumerate(scores.T)},
+        }
+        self.best_index_ = int(np.argmax(means))
+        self.best_params_, self.best_score_ = self.cv_results_["params"][self.best_index_], float(means.max())
 
     def _check_search(self, rows: CheckedRows, data: LabelledData, options: FisherOptions) -> None:
         name = type(self).__name__
         advice = "Choose parameters on some rows, then fit KernelFisherDiscriminant(landmarks=...) on all of them."
         require_in_memory(data.X, f"{name} needs X", advice)
-        if isinstance(self.cv, str) and not (rows.landmarks is None and options.solves_by_gram):
+        in_closed_form = rows.landmarks is None and options.solves_by_gram and self.scoring is None
+        if isinstance(self.cv, str) and not in_closed_form:
             raise ValueError(
-                f"{name} with cv='loo' needs landmarks=None, regularizer='norm', and neither sparsity nor invariances: "
-                "the closed form holds for them alone. Use cv=5."
+                f"{name} with cv='loo' needs landmarks=None, regularizer='norm', scoring=None, and neither sparsity "
+                "nor invariances: the closed form holds for them alone. Use cv=5."
             )
 
     def _fitted(self) -> KernelFisherDiscriminant:
         check_is_fitted(self)
-        _is_refitted(self)
         return self.best_estimator_
 
     def _kernel_machine(self) -> KernelMachine:
@@ -469,14 +436,6 @@ class KernelFisherDiscriminantCV(
 
     def __sklearn_tags__(self) -> Tags:
         return with_kernel_tags(super().__sklearn_tags__(), self.kernel)
-
-
-@dataclass(frozen=True)
-class _Candidate:
-    """One width: its kernel values, and the landmarks that a selector chose with it."""
-
-    table: KernelTable
-    landmarks: Landmarks | None
 
 
 def widths_at_once(n_points: int, n_folds: int, budget: int) -> int:

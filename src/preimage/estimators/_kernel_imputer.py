@@ -36,11 +36,9 @@ from preimage._models.completion import (
     ColumnScale,
     IncompleteFit,
     NoisySubspace,
-    PartialRows,
     SubspaceEnergy,
     SubspaceFit,
-    complete_rows,
-    fill,
+    fill_near,
     fit_incomplete,
     median_distance,
     neighbor_start,
@@ -143,10 +141,9 @@ class KernelImputer(
         Filled entries are categories of the training rows, and results have text where X has it. Other categories in
         rows with missing entries are an error.
     sample_posterior : bool, default=False
-        Whether results are drawn at random from what the missing entries may be, instead of the most likely entries: as
+        Whether results are drawn at random from what the missing entries may be, instead of their conditional means: as
         in scikit-learn's `IterativeImputer`, for multiple imputation with several values of `random_state`. Fits then
-        find out how uncertain filled entries are, which for the energy takes five more fits, and `sample` returns
-        several draws.
+        find out how uncertain filled entries are, and `sample` returns several draws. Not for the energy.
     missing_values : float, int or None, default=np.nan
         What stands for a missing entry; None and pandas.NA are NaN.
     add_indicator : bool, default=False
@@ -209,8 +206,7 @@ class KernelImputer(
         What the rounds lower, before the first and after each: minus twice the log-likelihood per row up to a
         constant, or the mean energy.
     temperature_ : float
-        With `sample_posterior`, how much energy a filling may have more than the best one, or the square of the factor
-        of neighbours' departures: see `sample`.
+        With `sample_posterior`, the square of the factor of neighbours' departures: see `sample`.
     valid_features_ : boolean array of shape (`n_features_in_`,)
         Which columns had a known entry.
     indicator_features_ : integer array
@@ -369,6 +365,11 @@ class KernelImputer(
         check_parameters(self)
         self._check_kernel()
         self.method_ = self._chosen_method()
+        if self.sample_posterior and self.method_ == ENERGY:
+            raise ValueError(
+                "KernelImputer with sample_posterior=True draws around conditional means, which have no n_components, "
+                "kernel, gamma, noise and landmarks. Leave these and method='energy' out."
+            )
         given = check_incomplete(self, self._in_numbers(X, reset=True), reset=True, min_samples=2)
         self._store_categories(given)
         rng = generator(self.random_state)
@@ -396,14 +397,13 @@ class KernelImputer(
             is_whole = True
         if some.size < 2:
             raise ValueError(f"KernelImputer needs at least 2 rows with a known entry; got {some.size}.")
-        partial = PartialRows.of(X, observed)
-        median = median_distance(partial)
+        median = median_distance(X, observed)
         self.start_scale_ = median
         self._forget_other_method()
         if self.method_ == CONDITIONAL:
             rows = self._fit_conditional(X, observed, rng)
             return rows if is_whole and not bool(xp.all(observed)) else None
-        start = neighbor_start(partial, X, observed, median, same=True)
+        start = neighbor_start(X, observed, median)
         self.kernel_ = self._resolved_kernel(start, median)
         fit = self._subspace_fit(start, observed, rng)
         found = fit_incomplete(
@@ -416,8 +416,7 @@ class KernelImputer(
             rng=rng,
         )
         self._store(found)
-        rows = self._fit_posterior(fit, found.rows, observed, rng)
-        return rows if is_whole and found.n_rounds else None
+        return found.rows if is_whole and found.n_rounds else None
 
     def _store(self, found: IncompleteFit) -> None:
         model: NoisySubspace = found.model
@@ -444,7 +443,9 @@ class KernelImputer(
         if not open_rows.size:
             return X
         X_open, known = take_rows(X, open_rows), take_rows(observed, open_rows)
-        filled = self._drawn(X_open, known, 1)[0, :, :] if self.sample_posterior else self._filled(X_open, known)
+        # Imputers by energy that earlier versions fitted with `sample_posterior` fill in the most likely entries.
+        is_drawn = self.sample_posterior and self.method_ == CONDITIONAL
+        filled = self._drawn(X_open, known, 1)[0, :, :] if is_drawn else self._filled(X_open, known)
         return with_rows(X, open_rows, filled)
 
     def _filled(self, X: Array, observed: Array) -> Array:
@@ -458,9 +459,8 @@ class KernelImputer(
         if self.method_ == CONDITIONAL:
             found = self._conditional_filled(scaled, known)
         else:
-            points = complete_rows(self.subspace_.frame.points)
-            start = neighbor_start(points, scaled, known, self.start_scale_)
-            found = fill(self._energy(), known, start, box=self._box(start)).points
+            points, box = self.subspace_.frame.points, self._box(scaled)
+            found = fill_near(self._energy(), scaled, known, points, self.start_scale_, box=box).points
         return xp.where(known, coded, self._unscaled(found))
 
     def _energy(self) -> SubspaceEnergy:

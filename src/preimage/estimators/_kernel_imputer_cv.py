@@ -12,13 +12,14 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._engine.arrays import array_namespace, from_numpy, in_memory, is_lazy, take_rows, to_numpy
+from preimage._engine.arrays import array_namespace, in_memory, is_lazy, take_rows, to_numpy
 from preimage._engine.memory import limited_memory
 from preimage._engine.progress import ReportsProgress, reports_progress, stage
+from preimage._engine.removed import ignores_removed
 from preimage._engine.threads import within_n_jobs
 from preimage._engine.typing import Array, Rows, Seed, Targets
 from preimage._engine.validation import Interval, check_parameters, generator
-from preimage._models.completion import HiddenRows, PartialRows, fit_incomplete, neighbor_start
+from preimage._models.completion import HiddenRows, fit_incomplete, neighbor_start
 from preimage.estimators._conditional_imputation import CONDITIONAL, ENERGY
 from preimage.estimators._finite_results import FiniteResults
 from preimage.estimators._kernel_imputer import KernelImputer
@@ -69,7 +70,7 @@ class KernelImputerCV(ReportsProgress, TransformerMixin, FiniteResults, Saved, B
     hidden : float in (0, 1) or None, default=None
         Fraction of the known entries of a row that is hidden, at random. None hides what another row misses, or 0.3
         where all rows are complete.
-    kernel, degree, coef0, kernel_params, scale, landmarks, min_value, max_value, sample_posterior
+    kernel, degree, coef0, kernel_params, scale, landmarks, min_value, max_value
         As in `KernelImputer`.
     categorical_features, missing_values, add_indicator, keep_empty_features, tol, max_iter, max_memory, n_jobs, verbose
         As in `KernelImputer`.
@@ -113,7 +114,7 @@ class KernelImputerCV(ReportsProgress, TransformerMixin, FiniteResults, Saved, B
         **{
             name: value
             for name, value in KernelImputer._parameter_constraints.items()
-            if name not in ("n_components", "gamma", "noise")
+            if name not in ("n_components", "gamma", "noise", "sample_posterior")
         },
         "gammas": ["array-like", None],
         "noises": ["array-like", None],
@@ -121,6 +122,7 @@ class KernelImputerCV(ReportsProgress, TransformerMixin, FiniteResults, Saved, B
         "hidden": [Interval(Real, 0, 1, closed="neither"), None],
     }
 
+    @ignores_removed
     def __init__(
         self,
         *,
@@ -138,7 +140,6 @@ class KernelImputerCV(ReportsProgress, TransformerMixin, FiniteResults, Saved, B
         min_value: float | Array | None = None,
         max_value: float | Array | None = None,
         categorical_features: Any = "from_dtype",
-        sample_posterior: bool = False,
         missing_values: Any = np.nan,
         add_indicator: bool = False,
         keep_empty_features: bool = False,
@@ -163,7 +164,6 @@ class KernelImputerCV(ReportsProgress, TransformerMixin, FiniteResults, Saved, B
         self.min_value = min_value
         self.max_value = max_value
         self.categorical_features = categorical_features
-        self.sample_posterior = sample_posterior
         self.missing_values = missing_values
         self.add_indicator = add_indicator
         self.keep_empty_features = keep_empty_features
@@ -196,7 +196,7 @@ class KernelImputerCV(ReportsProgress, TransformerMixin, FiniteResults, Saved, B
         check_parameters(self)
         noises = self._noises()
         # Scales and bounds come from a model with default parameters.
-        first = self._model(sample_posterior=False, method=ENERGY).fit(X)
+        first = self._model(method=ENERGY).fit(X)
         self._take_columns(first)
         rng = generator(self.random_state)
         with limited_memory(self.max_memory, first.center_):
@@ -235,11 +235,6 @@ class KernelImputerCV(ReportsProgress, TransformerMixin, FiniteResults, Saved, B
         check_is_fitted(self)
         return self.best_estimator_.category_probabilities(X)
 
-    def sample(self, X: Rows, n_draws: int = 5) -> Array:
-        """As `KernelImputer.sample`, with the best parameters."""
-        check_is_fitted(self)
-        return self.best_estimator_.sample(X, n_draws)
-
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """As `KernelImputer.get_feature_names_out`."""
         check_is_fitted(self)
@@ -264,7 +259,7 @@ class KernelImputerCV(ReportsProgress, TransformerMixin, FiniteResults, Saved, B
             model = self._model(n_components=None, gamma=gammas[width])
             model.kernel_ = model._resolved_kernel(hidden.rows, first.start_scale_)
             fit = model._subspace_fit(hidden.rows, hidden.observed, np.random.default_rng(seed))
-            found = hidden.part(part).errors(fit, [noises[i] for i in which], first.start_scale_, box)
+            found = hidden.part(part).energy_errors(fit, [noises[i] for i in which], first.start_scale_, box)
             errors[width, which, part] = found
 
         with stage("Choosing width and noise", 2 * len(gammas)) as advance:
@@ -331,10 +326,8 @@ class KernelImputerCV(ReportsProgress, TransformerMixin, FiniteResults, Saved, B
         Candidates that follow the filled rows closely repeat the model that has filled them: if it knew the hidden
         entries, these candidates would seem to be the best.
         """
-        xp = array_namespace(hidden.rows)
-        as_known = lambda known: from_numpy(known, hidden.rows, dtype=xp.bool)
-        seen = as_known(hidden.seen())
-        start = neighbor_start(PartialRows.of(hidden.rows, seen), hidden.rows, seen, first.start_scale_, same=True)
+        seen = hidden.as_known(hidden.seen())
+        start = neighbor_start(hidden.rows, seen, first.start_scale_)
         found = fit_incomplete(
             first._subspace_fit(start, seen, rng),
             seen,
@@ -344,7 +337,8 @@ class KernelImputerCV(ReportsProgress, TransformerMixin, FiniteResults, Saved, B
             max_iter=self.max_iter,
             rng=rng,
         )
-        return replace(hidden, rows=xp.where(as_known(hidden.observed), hidden.rows, found.rows))
+        xp, known = array_namespace(seen), hidden.as_known(hidden.observed)
+        return replace(hidden, rows=xp.where(known, hidden.rows, found.rows))
 
     def _require_enough(self, rows: Array, hidden: HiddenRows) -> None:
         if hidden.numbers.size == 0 or rows.shape[0] < self.cv or rows.shape[0] <= 2:

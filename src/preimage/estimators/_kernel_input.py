@@ -41,7 +41,7 @@ from preimage._engine.validation import (
 from preimage.feature_space import Subspace
 from preimage.kernels import Kernel, Scaled, ShiftedInputs, Sum, as_kernel
 from preimage.kernels._bandwidth import GAMMA
-from preimage.kernels._moderate import moderate_inputs
+from preimage.kernels._door import moderate_inputs
 from preimage.solvers._reconstruction_width import has_reconstruction_width
 from preimage.widths._class_gram import stratified_rows
 from preimage.widths._class_width import CLASS_POINTS, check_class_labels, needs_labels, with_class_widths

@@ -1,7 +1,6 @@
 """Kernel k-means."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, cast
@@ -14,23 +13,18 @@ from sklearn.utils.validation import check_is_fitted
 from preimage._engine.arrays import (
     array_namespace,
     from_device,
-    from_numpy,
     in_memory,
     in_precision,
     is_chunked,
     is_foreign,
-    is_host,
     is_lazy,
     itemsize,
     known_rows,
-    on_device,
     take_rows,
-    to_dense,
     to_numpy,
 )
 from preimage._engine.finite import finite_result
 from preimage._engine.linalg import no_variance, orthonormal_factor
-from preimage._engine.memory import memory_budget
 from preimage._engine.progress import ReportsProgress, reports_progress
 from preimage._engine.threads import within_n_jobs
 from preimage._engine.typing import Array, Rows, Seed, Targets
@@ -46,15 +40,14 @@ from preimage._engine.validation import (
 from preimage._engine.warnings import warn_user
 from preimage._models.clustering import (
     Clusters,
-    CoordinatePass,
+    Found,
     Search,
-    coordinate_kmeans,
     distances_to_centers,
-    gram_kmeans,
+    exact_clusters,
+    landmark_clusters,
     nearest_centers,
     pairwise_boundaries,
     rows_in_double,
-    runs_at_once,
 )
 from preimage._models.machines import Binary, KernelMachine, OneVsOne
 from preimage.estimators._finite_results import FiniteResults
@@ -71,17 +64,11 @@ from preimage.estimators._kernel_input import (
 from preimage.estimators._landmark_fit import as_selector, batch_rng, landmark_inputs, selection_rng, uses_landmarks
 from preimage.estimators._stream_fit import fit_blocks, refuse_weights_of_blocks
 from preimage.exceptions import ConvergenceWarning, UnsupportedKernelError
-from preimage.feature_space import Expansion, Gram, Subspace
+from preimage.feature_space import Subspace
 from preimage.kernels import Kernel
 from preimage.landmarks import Landmarks, LandmarkSelector
-from preimage.landmarks._growth import grown, has_room, warn_if_left_out, with_batch
 from preimage.persistence import Saved
 from preimage.solvers import Preimage, TargetSolver, as_preimage
-
-# Most bytes of coordinates of a memory map or Dask array that are kept here, so that its rows are read once and not in
-# each of some hundred iterations. Ten times as many take minutes to arrive from a cluster, whose workers then have the
-# shorter passes.
-MOST_HELD_OF_LAZY = 2**28
 
 
 def _knows_new_points(estimator: Any) -> bool:
@@ -119,9 +106,9 @@ class KernelKMeans(
         As in `KernelPCA`.
     landmarks : None, int, str or LandmarkSelector, default=None
         As in `KernelPCA`: None is exact, "auto" decides by the number of rows and `max_memory`.
-    init : {"k-means++", "random"} or integer array of shape (n,), default="k-means++"
-        How centres start: spread out by their distances in feature space, at random rows, or as means of the rows with
-        the labels given; −1 is a row without a label. With labels there is one run.
+    init : "k-means++" or integer array of shape (n,), default="k-means++"
+        How centres start: spread out by their distances in feature space, or as means of the rows with the labels
+        given; −1 is a row without a label. With labels there is one run.
     n_init : int, default=10
         Runs from different seeds; the one with the smallest `inertia_` is kept. With `landmarks` and more than 10,000
         rows they compete on a sample.
@@ -193,7 +180,7 @@ class KernelKMeans(
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         **KERNEL_CONSTRAINTS,
         "landmarks": [Interval(Integral, 1, None, closed="left"), str, LandmarkSelector, None],
-        "init": [StrOptions({"k-means++", "random"}), "array-like"],
+        "init": [StrOptions({"k-means++"}), "array-like"],
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "algorithm": [StrOptions({"lloyd", "online"})],
         "preimage": [str, Preimage],
@@ -306,7 +293,10 @@ class KernelKMeans(
             return self._fit_landmarks(X, sample_weight)
         X = known_rows(self._check_inputs(X))
         weights = self._weights(sample_weight, X.shape[0])
-        self._clusters, self.landmarks_ = self._after_batch(X, weights, cast(Landmarks, self.landmarks_))
+        rng = batch_rng(self.random_state, self._clusters.sizes.sum())
+        self._clusters, self.landmarks_ = self._clusters.after(
+            X, weights, cast(Landmarks, self.landmarks_), as_selector(self.landmarks), rng, self._coordinates_in
+        )
         self.centers_ = self._clusters.vectors
         self.labels_ = self.predict(X)
         self.inertia_ = -self.score(X, sample_weight=weights)
@@ -396,30 +386,9 @@ class KernelKMeans(
         self._adopt_kernel(kernel, X)
         X = rows_in_double(kernel, X)
         weights = self._weights(sample_weight, X.shape[0])
-        search = self._search(weights)
-        moved = on_device(to_dense(X), self.device) if self.device is not None and not is_foreign(X) else X
-        gram = Gram(kernel, kernel.inputs(moved))
-        budget = memory_budget(self.max_memory, weights)
-        if gram.fits(memory_budget(self.max_memory, moved)):
-            gram = gram.held()
-            budget -= itemsize(gram.dtype) * weights.size**2 if is_host(moved) else 0
-        search = replace(search, runs_at_once=runs_at_once(weights.size, search.n_clusters, budget))
-        found = gram_kmeans(gram, weights, search)
-        points, dtype = kernel.inputs(X), Gram(kernel, X).dtype
-        # Rows of weight zero have coefficient zero in every centre, and are not stored.
-        rows = np.flatnonzero((weights > 0) & (found.members >= 0))
-        self.centers_ = Expansion(
-            kernel,
-            take_rows(points, rows),
-            from_numpy(found.coefficients(weights)[rows], X, dtype=dtype),
-            squared_norms=from_numpy(found.squared_norms, X, dtype=dtype),
-        )
+        self.centers_, found = exact_clusters(kernel, X, weights, self._search(weights), self.max_memory, self.device)
         self.route_, self.landmarks_ = "exact", None
-        # By the stored centres, as `predict` does, also for rows of weight zero, which belong to no cluster of the
-        # search.
-        self.labels_ = self._map(partial(nearest_centers, self.centers_), points)
-        self._report(found, np.unique(self.labels_[weights > 0]).size)
-        return self
+        return self._report(found, kernel.inputs(X), weights)
 
     def _fit_landmarks(self, X: Rows, sample_weight: Targets | None) -> "KernelKMeans":
         inputs = landmark_inputs(self, X, sample_weight=sample_weight, min_samples=1, keep_all=True)
@@ -433,37 +402,11 @@ class KernelKMeans(
         # Another generator than that of the search: the numbers that a selection draws must not change the starts.
         rng = selection_rng(self.landmarks, self.random_state)
         landmarks = as_selector(self.landmarks).select(kernel, rows, rng=rng).required()
-        space = Subspace.span(kernel, rows_in_double(kernel, landmarks.points))
-        room = memory_budget(self.max_memory, np.empty(0))
-        held = 8 * X.shape[0] * len(space) <= (min(room, MOST_HELD_OF_LAZY) if is_lazy(X) else room)
-        data = CoordinatePass(X, self._coordinates(space), partial(_squared_lengths, kernel), weights, held=held)
-        found = coordinate_kmeans(data, search)
-        self._clusters = Clusters(space, found.centers, found.sizes)
+        self._clusters, found = landmark_clusters(
+            kernel, landmarks.points, X, weights, search, self.max_memory, self._coordinates_in
+        )
         self.centers_, self.landmarks_, self.route_ = self._clusters.vectors, landmarks, "landmarks"
-        self.labels_ = self._map(partial(nearest_centers, self.centers_), X)
-        # Labels of a Dask array are not computed yet. Sizes stand for them; they also count clusters whose centre
-        # coincides with an earlier one.
-        n_found = np.count_nonzero(found.sizes) if is_chunked(X) else np.unique(self.labels_[weights > 0]).size
-        self._report(found, int(n_found))
-        return self
-
-    def _after_batch(self, X: Rows, weights: np.ndarray, before: Landmarks) -> tuple[Clusters, Landmarks]:
-        """Clusters and landmarks after a further batch, of which those rows may become landmarks that have weight.
-
-        Of lazy data all rows may.
-        """
-        clusters, selector = self._clusters, as_selector(self.landmarks)
-        rows, used = X, np.flatnonzero(weights > 0)
-        if not is_lazy(X):
-            rows = rows_in_double(self.kernel_, X if used.size == weights.size else take_rows(X, used))
-        landmarks = grown(before, self.kernel_, rows, selector, batch_rng(self.random_state, clusters.sizes.sum()))
-        if len(landmarks) > len(before):
-            clusters = clusters.within(Subspace.span(self.kernel_, rows_in_double(self.kernel_, landmarks.points)))
-        Y = self._coordinates(clusters.space)(X)
-        trace, inside = float(weights @ _squared_lengths(self.kernel_, X)), float(weights @ np.sum(Y * Y, axis=1))
-        if not has_room(before, selector):
-            warn_if_left_out(before, 1 - inside / (trace or 1.0))
-        return clusters.after(Y, weights), with_batch(landmarks, trace, inside)
+        return self._report(found, X, weights)
 
     def _adopt_kernel(self, kernel: Kernel, X: Rows) -> None:
         """Keep the resolved kernel, and the precision of the data, which results have."""
@@ -498,10 +441,15 @@ class KernelKMeans(
         weights = check_weights(self, sample_weight, n)
         return np.ones(n) if weights is None else weights
 
-    def _report(self, found: Any, n_found: int) -> None:
-        """Keep what a `Partition` or `CoordinateClusters` says of the search, and warn of what it did not find."""
-        self.inertia_ = found.inertia
-        self.n_iter_ = found.n_iter
+    def _report(self, found: Found, X: Rows, weights: np.ndarray) -> "KernelKMeans":
+        """Keep labels and what is said of the search, and warn of what it did not find."""
+        self.inertia_, self.n_iter_ = found.inertia, found.n_iter
+        # By the stored centres, as `predict` does, also for rows of weight zero, which belong to no cluster of the
+        # search.
+        self.labels_ = self._map(partial(nearest_centers, self.centers_), X)
+        # Labels of a Dask array are not computed yet. Sizes stand for them; they also count clusters whose centre
+        # coincides with an earlier one.
+        n_found = np.count_nonzero(found.sizes) if is_chunked(X) else np.unique(self.labels_[weights > 0]).size
         if n_found < self.n_clusters:
             warn_user(
                 f"Only {n_found} of {self.n_clusters} clusters have rows: the data have no more distinct points in "
@@ -514,8 +462,9 @@ class KernelKMeans(
                 "what came before; a larger max_iter or tol ends the search.",
                 ConvergenceWarning,
             )
+        return self
 
-    def _coordinates(self, space: Subspace) -> Callable[[Array], np.ndarray]:
+    def _coordinates_in(self, space: Subspace) -> Callable[[Array], np.ndarray]:
         """A function from rows to coordinates in NumPy and double precision, computed on `device`."""
         kernel = self.kernel_
         coordinates: Callable[[Array], Array] = space.coordinates
@@ -557,8 +506,3 @@ class KernelKMeans(
         if is_precomputed(self.kernel):
             tags.transformer_tags = None
         return tags
-
-
-def _squared_lengths(kernel: Kernel, rows: Array) -> np.ndarray:
-    """k(x, x) in NumPy and double precision."""
-    return to_numpy(kernel.diagonal(rows_in_double(kernel, rows))).astype(np.float64, copy=False)

@@ -26,7 +26,7 @@ from preimage.estimators._kernel_input import (
     named_kernel,
 )
 from preimage.kernels import Kernel
-from preimage.kernels._moderate import moderate_inputs
+from preimage.kernels._door import moderate_inputs
 from preimage.landmarks import LandmarkSelector, as_landmarks
 from preimage.widths._class_width import needs_labels
 

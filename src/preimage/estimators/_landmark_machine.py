@@ -2,21 +2,29 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._engine.arrays import from_device, in_memory, is_lazy, take_rows
-from preimage._engine.progress import ReportsProgress
+from preimage._engine.progress import ReportsProgress, reports_progress
 from preimage._engine.typing import Array, Rows, Seed, Targets
-from preimage._engine.validation import Interval, StrOptions, check_labels, check_targets, check_weights, generator
-from preimage._models.machines import KernelMachine, OneVsRest, Output, Regression
-from preimage._models.regression import determination
+from preimage._engine.validation import (
+    Interval,
+    StrOptions,
+    check_labels,
+    check_parameters,
+    check_targets,
+    check_weights,
+    generator,
+)
+from preimage._models.machines import KernelMachine, OneVsRest, Output, Regression, determination
+from preimage.estimators._classifier import AnyDeviceClassifierMixin, require_classes
 from preimage.estimators._finite_results import FiniteResults
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
@@ -63,13 +71,48 @@ class LandmarkMachine(ReportsProgress, FiniteResults, Saved, BaseEstimator, ABC)
     landmarks_: Landmarks
     expansion_: Expansion
     intercept_: Array
+    kernel_: Kernel
     n_features_in_: int
     _output: Output
+
+    @reports_progress
+    def fit(self, X: Rows, y: Targets | None = None, sample_weight: Targets | None = None) -> Self:
+        """Choose landmarks among the rows of X, and fit functions on them to y.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n, d)
+            Or a symmetric matrix of shape (n, n) for a precomputed kernel. A memory map or a Dask array is read block
+            by block, where its blocks are: once, and once more where a penalty is chosen by leave-one-out errors.
+            Linear programs hold its kernel values with the landmarks in memory.
+        y : array of shape (n,), or (n, k) for a regressor
+            Targets, or class labels, held in memory.
+        sample_weight : array of shape (n,), optional
+            How often each row counts in the errors; rows of weight zero are left out. The choice of landmarks looks at
+            rows, whatever their weight; in memory maps and Dask arrays also at those of weight zero.
+
+        Returns
+        -------
+        self
+        """
+        check_parameters(self)
+        rows = self._read(X, y, sample_weight)
+        targets = self._targets(rows.y)
+        landmarks = self._select(rows.kernel, rows.inputs)
+        fitted = self._solve(rows, landmarks, targets)
+        self.expansion_, self.intercept_, self.kernel_ = fitted.expansion, fitted.intercept, rows.kernel
+        indices = None if landmarks.indices is None else rows.numbers[landmarks.indices]
+        self.landmarks_ = replace(landmarks, indices=indices, factor=None)
+        return self
 
     @property
     def residual_fraction_(self) -> float:
         """Fraction of the trace of the kernel that the landmarks leave."""
         return self.landmarks_.residual_fraction
+
+    @abstractmethod
+    def _solve(self, rows: "LabelledRows", landmarks: Landmarks, targets: np.ndarray) -> Any:
+        """The functions on landmarks, an object with `expansion` and `intercept`; sets what else the fit has found."""
 
     @abstractmethod
     def _check_y(self, y: Targets, n: int) -> np.ndarray:
@@ -80,12 +123,14 @@ class LandmarkMachine(ReportsProgress, FiniteResults, Saved, BaseEstimator, ABC)
         """Targets (n, k) of the functions; sets `_output`, which says what values mean."""
 
     def _read(self, X: Rows, y: Targets, sample_weight: Targets | None) -> LabelledRows:
-        """What a fit works on; a precomputed matrix is needed as a whole, other rows stay where they are."""
-        stays = is_lazy(X) and not is_precomputed(self.kernel)
-        return self._lazy_rows(X, y, sample_weight) if stays else self._rows_in_memory(X, y, sample_weight)
+        """What a fit works on; a precomputed matrix is needed as a whole, other lazy rows stay where they are.
 
-    def _rows_in_memory(self, X: Rows, y: Targets, sample_weight: Targets | None) -> "LabelledRows":
-        """The rows that count; those of weight zero have no part in anything, as if they were not there."""
+        Rows of weight zero have no part in anything, as if they were not there; lazy ones may become landmarks.
+        """
+        if is_lazy(X) and not is_precomputed(self.kernel):
+            inputs = landmark_inputs(self, X, in_memory(y), sample_weight, min_samples=1, about_mean=False)
+            y = self._check_y(in_memory(y), inputs.X.shape[0])
+            return LabelledRows(inputs.kernel, inputs.X, y, inputs.weights, np.arange(y.shape[0]))
         kernel, X = kernel_and_inputs(self, X, y)
         n = X.shape[0]
         y, weights = self._check_y(y, n), check_weights(self, sample_weight, n)
@@ -97,12 +142,6 @@ class LandmarkMachine(ReportsProgress, FiniteResults, Saved, BaseEstimator, ABC)
         X = take_rows(X, kept)
         kernel = labelled_kernel(self, named_kernel(self), X, y[kept]).resolve(X)
         return LabelledRows(kernel, kernel.inputs(X), y[kept], weights[kept], kept)
-
-    def _lazy_rows(self, X: Rows, y: Targets, sample_weight: Targets | None) -> "LabelledRows":
-        """Rows that stay where they are; those of weight zero may become landmarks."""
-        inputs = landmark_inputs(self, X, in_memory(y), sample_weight, min_samples=1, about_mean=False)
-        y = self._check_y(in_memory(y), inputs.X.shape[0])
-        return LabelledRows(inputs.kernel, inputs.X, y, inputs.weights, np.arange(y.shape[0]))
 
     def _select(self, kernel: Kernel, inputs: Array) -> Landmarks:
         chosen = self.landmarks
@@ -136,7 +175,7 @@ class LandmarkMachine(ReportsProgress, FiniteResults, Saved, BaseEstimator, ABC)
         return with_array_tag(tags)
 
 
-class ValuesOfMachine:
+class ValuesOfMachine(RegressorMixin):
     """Mixed into machines whose functions are predictions."""
 
     expansion_: Expansion
@@ -152,7 +191,19 @@ class ValuesOfMachine:
         found = from_device(in_memory(self.predict(X)))
         n = found.shape[0]
         expected, weights = check_targets(self, in_memory(y), n), check_weights(self, sample_weight, n)
-        return determination(f"{type(self).__name__}.score", expected, found, weights)
+        who = f"{type(self).__name__}.score"
+        if n < 2:
+            raise ValueError(
+                f"{who} needs two rows at least, as R² compares errors with those of their mean; got {n}. `predict` "
+                "answers for one."
+            )
+        score = determination(expected, found, weights)
+        if not np.isfinite(score):
+            raise ValueError(
+                f"{who} leaves the range of numbers: predictions are up to {np.max(np.abs(found)):.2g} for targets up "
+                f"to {np.max(np.abs(expected)):.2g}."
+            )
+        return score
 
     @property
     def dual_coef_(self) -> Array:
@@ -167,12 +218,12 @@ class ValuesOfMachine:
         return y[:, None] if y.ndim == 1 else y
 
     def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
 
 
-class ClassesOfMachine:
+class ClassesOfMachine(AnyDeviceClassifierMixin):
     """Mixed into machines that have one function for two classes, and one per class against the rest for more."""
 
     classes_: np.ndarray
@@ -201,10 +252,6 @@ class ClassesOfMachine:
 
     def _targets(self, y: np.ndarray) -> np.ndarray:
         self.classes_ = np.unique(y)
-        if self.classes_.size < 2:
-            raise ValueError(
-                f"{type(self).__name__} needs examples of two classes or more, of positive weight; got 1 class, "
-                f"{self.classes_.tolist()[0]!r}."
-            )
+        require_classes(self, self.classes_)
         self._output = OneVsRest(self.classes_)
         return self._output.signs(y).astype(np.float64)

@@ -1,19 +1,16 @@
 """Regression and classification by linear programs on few basis functions."""
 
-from dataclasses import replace
+from abc import abstractmethod
 from numbers import Real
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from sklearn.base import RegressorMixin
 
 from preimage._engine.finite import refuse_overflowing_fit
-from preimage._engine.progress import reports_progress
-from preimage._engine.typing import Rows, Seed, Targets
-from preimage._engine.validation import Interval, check_parameters
+from preimage._engine.typing import Seed
+from preimage._engine.validation import Interval
 from preimage._engine.warnings import warn_user
 from preimage._models.regression import L1Machine
-from preimage.estimators._classifier import AnyDeviceClassifierMixin
 from preimage.estimators._landmark_machine import (
     LANDMARK_MACHINE_CONSTRAINTS,
     ClassesOfMachine,
@@ -24,27 +21,54 @@ from preimage.estimators._landmark_machine import (
 from preimage.exceptions import ConvergenceWarning
 from preimage.landmarks import Landmarks, LandmarkSelector
 
-LINEAR_PROGRAMMING_CONSTRAINTS: dict[str, list] = {
-    **LANDMARK_MACHINE_CONSTRAINTS,
-    "C": [Interval(Real, 0, None, closed="neither")],
-    "max_gap": [Interval(Real, 0, None, closed="neither"), None],
-}
-
 
 class LinearProgrammingModel(LandmarkMachine):
     """Linear-programming machines; subclasses give the intervals in which function values cost nothing."""
 
-    C: float
-    max_gap: float | None
-    fit_intercept: bool
+    _parameter_constraints: dict[str, list] = {
+        **LANDMARK_MACHINE_CONSTRAINTS,
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "max_gap": [Interval(Real, 0, None, closed="neither"), None],
+    }
 
-    def _fit_program(self, rows: LabelledRows, lower: np.ndarray, upper: np.ndarray) -> Self:
-        landmarks = self._select(rows.kernel, rows.inputs).required()
-        weights = np.ones(lower.shape[0]) if rows.weights is None else rows.weights
+    def __init__(
+        self,
+        landmarks: int | str | LandmarkSelector = 100,
+        *,
+        kernel: Any = "rbf",
+        gamma: float | str | None = None,
+        degree: float = 3,
+        coef0: float = 1.0,
+        kernel_params: dict | None = None,
+        C: float = 3.0,
+        max_gap: float | None = None,
+        fit_intercept: bool = True,
+        verbose: bool = False,
+        random_state: Seed = 0,
+    ) -> None:
+        self.landmarks = landmarks
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.C = C
+        self.max_gap = max_gap
+        self.fit_intercept = fit_intercept
+        self.verbose = verbose
+        self.random_state = random_state
+
+    @abstractmethod
+    def _bounds(self, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Smallest and largest values (n, k) that cost nothing."""
+
+    def _solve(self, rows: LabelledRows, landmarks: Landmarks, targets: np.ndarray) -> L1Machine:
+        weights = np.ones(targets.shape[0]) if rows.weights is None else rows.weights
         counts = weights > 0  # lazy rows of weight zero are still there
+        lower, upper = self._bounds(targets)
         fitted = L1Machine.fit(
             rows.kernel,
-            landmarks.points,
+            landmarks.required().points,
             rows.inputs,
             np.where(counts[:, None], lower, -np.inf),
             np.where(counts[:, None], upper, np.inf),
@@ -58,21 +82,15 @@ class LinearProgrammingModel(LandmarkMachine):
                 "decide: C is large for so wide a kernel. Scale the data, or choose a smaller C or a narrower kernel.",
                 ConvergenceWarning,
             )
-        self.expansion_, self.intercept_, self.kernel_ = fitted.expansion, fitted.intercept, rows.kernel
+        refuse_overflowing_fit("landmarks_.residuals_path", landmarks.residuals_path)
         self.objective_, self.gap_ = fitted.objective, fitted.gap
-        self._store_points(landmarks, fitted, rows.numbers)
-        return self
-
-    def _store_points(self, landmarks: Landmarks, fitted: L1Machine, numbers: np.ndarray) -> None:
-        indices = None if landmarks.indices is None else numbers[landmarks.indices]
-        self.landmarks_ = replace(landmarks, indices=indices, factor=None)
-        refuse_overflowing_fit("landmarks_.residuals_path", self.landmarks_.residuals_path)
-        offered = np.full(len(landmarks), -1) if indices is None else indices
-        self.support_ = np.append(offered, numbers[fitted.joined])[fitted.used]
+        offered = np.full(len(landmarks), -1) if landmarks.indices is None else rows.numbers[landmarks.indices]
+        self.support_ = np.append(offered, rows.numbers[fitted.joined])[fitted.used]
         self.n_offered_ = offered.size + fitted.joined.size
+        return fitted
 
 
-class LinearProgrammingRegressor(ValuesOfMachine, RegressorMixin, LinearProgrammingModel):
+class LinearProgrammingRegressor(ValuesOfMachine, LinearProgrammingModel):
     r"""Regression with few kernel functions, whose coefficients have a small sum of moduli: a linear program.
 
     For landmarks z chosen by `landmarks`,
@@ -156,7 +174,7 @@ class LinearProgrammingRegressor(ValuesOfMachine, RegressorMixin, LinearProgramm
     """
 
     _parameter_constraints = {
-        **LINEAR_PROGRAMMING_CONSTRAINTS,
+        **LinearProgrammingModel._parameter_constraints,
         "epsilon": [Interval(Real, 0, None, closed="left")],
     }
 
@@ -176,44 +194,26 @@ class LinearProgrammingRegressor(ValuesOfMachine, RegressorMixin, LinearProgramm
         verbose: bool = False,
         random_state: Seed = 0,
     ) -> None:
-        self.landmarks = landmarks
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.C = C
+        super().__init__(
+            landmarks,
+            kernel=kernel,
+            gamma=gamma,
+            degree=degree,
+            coef0=coef0,
+            kernel_params=kernel_params,
+            C=C,
+            max_gap=max_gap,
+            fit_intercept=fit_intercept,
+            verbose=verbose,
+            random_state=random_state,
+        )
         self.epsilon = epsilon
-        self.max_gap = max_gap
-        self.fit_intercept = fit_intercept
-        self.verbose = verbose
-        self.random_state = random_state
 
-    @reports_progress
-    def fit(self, X: Rows, y: Targets | None = None, sample_weight: Targets | None = None) -> Self:
-        """Choose landmarks among the rows of X, and fit the coefficients to y.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n, d)
-            Or a symmetric matrix of shape (n, n) for a precomputed kernel. Memory maps and Dask arrays are read block
-            by block; their kernel values with the landmarks are held in memory.
-        y : array of shape (n,) or (n, k)
-        sample_weight : array of shape (n,), optional
-            How often each row counts in the errors; rows of weight zero are left out. The choice of landmarks looks at
-            rows, whatever their weight.
-
-        Returns
-        -------
-        self
-        """
-        check_parameters(self)
-        rows = self._read(X, y, sample_weight)
-        targets = self._targets(rows.y)
-        return self._fit_program(rows, targets - self.epsilon, targets + self.epsilon)
+    def _bounds(self, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return targets - self.epsilon, targets + self.epsilon
 
 
-class LinearProgrammingClassifier(AnyDeviceClassifierMixin, ClassesOfMachine, LinearProgrammingModel):
+class LinearProgrammingClassifier(ClassesOfMachine, LinearProgrammingModel):
     r"""Classification with few kernel functions, whose coefficients have a small sum of moduli: a linear program.
 
     For two classes :math:`y_i = \pm 1` and landmarks z chosen by `landmarks`,
@@ -257,53 +257,5 @@ class LinearProgrammingClassifier(AnyDeviceClassifierMixin, ClassesOfMachine, Li
     (True, True, True)
     """
 
-    _parameter_constraints = LINEAR_PROGRAMMING_CONSTRAINTS
-
-    def __init__(
-        self,
-        landmarks: int | str | LandmarkSelector = 100,
-        *,
-        kernel: Any = "rbf",
-        gamma: float | str | None = None,
-        degree: float = 3,
-        coef0: float = 1.0,
-        kernel_params: dict | None = None,
-        C: float = 3.0,
-        max_gap: float | None = None,
-        fit_intercept: bool = True,
-        verbose: bool = False,
-        random_state: Seed = 0,
-    ) -> None:
-        self.landmarks = landmarks
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.C = C
-        self.max_gap = max_gap
-        self.fit_intercept = fit_intercept
-        self.verbose = verbose
-        self.random_state = random_state
-
-    @reports_progress
-    def fit(self, X: Rows, y: Targets | None = None, sample_weight: Targets | None = None) -> Self:
-        """Choose landmarks among the rows of X, and fit functions that tell the classes apart.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n, d)
-            As in `LinearProgrammingRegressor.fit`.
-        y : array of shape (n,)
-            Class labels.
-        sample_weight : array of shape (n,), optional
-            As in `LinearProgrammingRegressor.fit`.
-
-        Returns
-        -------
-        self
-        """
-        check_parameters(self)
-        rows = self._read(X, y, sample_weight)
-        signs = self._targets(rows.y)
-        return self._fit_program(rows, np.where(signs > 0, 1.0, -np.inf), np.where(signs < 0, -1.0, np.inf))
+    def _bounds(self, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return np.where(targets > 0, 1.0, -np.inf), np.where(targets < 0, -1.0, np.inf)

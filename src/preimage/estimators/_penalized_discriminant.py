@@ -21,9 +21,8 @@ from preimage._engine.validation import (
     refuse_stream,
 )
 from preimage._models.discriminants import LinearRule, PenalizedFisher
-from preimage.estimators._classifier import AnyDeviceClassifierMixin
+from preimage.estimators._classifier import AnyDeviceClassifierMixin, require_classes
 from preimage.estimators._finite_results import FiniteResults
-from preimage.estimators._fisher_data import require_classes
 from preimage.persistence import Saved
 
 

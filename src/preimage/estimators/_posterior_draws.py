@@ -10,8 +10,7 @@ from preimage._engine.arrays import array_namespace, is_lazy, take_rows, to_nump
 from preimage._engine.memory import limited_memory
 from preimage._engine.threads import within_n_jobs
 from preimage._engine.typing import Array, Rows
-from preimage._models.completion import SubspaceFit, cross_draws, draws, fit_temperature
-from preimage.estimators._conditional_imputation import CONDITIONAL, rng_of_rows
+from preimage.estimators._conditional_imputation import CONDITIONAL
 from preimage.estimators._missing_entries import check_incomplete, known_entries
 
 
@@ -22,18 +21,13 @@ class PosteriorDraws:
     def sample(self: Any, X: Rows, n_draws: int = 5) -> Array:
         r"""Several fillings of each row, drawn at random.
 
-        Conditional means: to the mean of the missing entries is added by how much those of a neighbour differ from the
-        local average, times a factor that was fitted so that 90 % intervals contain 90 % of known entries that were
-        hidden; its square is `temperature_`. The neighbour is drawn, nearer ones more often. Where entries may be at
-        several places far apart, draws are at all of them, and 90 % intervals contain fewer than they should.
+        To the conditional mean of the missing entries is added by how much those of a neighbour differ from the local
+        average, times a factor that was fitted so that 90 % intervals contain 90 % of known entries that were hidden;
+        its square is `temperature_`. The neighbour is drawn, nearer ones more often. Where entries may be at several
+        places far apart, draws are at all of them, and 90 % intervals contain fewer than they should.
 
-        Energy: missing entries are drawn from the normal approximation of :math:`p(z) \propto e^{-E(z)/2T}` at the
-        minimum of the energy E. The temperature T was fitted in the same way. Where entries may be at several places
-        far apart, such as the other coordinate of a circle, draws are from around one of them, 50 % intervals contain
-        50 %, and 90 % intervals fewer than they should.
-
-        Categories are drawn with the probabilities of `category_probabilities`; around conditional means those of one
-        neighbour are drawn together. Numbers are cut off at the bounds. Rows should not be those that the model was
+        Categories are drawn with the probabilities of `category_probabilities`; those of one neighbour are drawn
+        together. Numbers are cut off at the bounds. Rows should not be those that the model was
         fitted to, unless they were complete then; draws of incomplete training rows are what `fit_transform` returns.
 
         Parameters
@@ -57,10 +51,10 @@ class PosteriorDraws:
         ((20, 1, 2), True)
         """
         check_is_fitted(self)
-        if not hasattr(self, "temperature_"):
+        if not hasattr(self, "temperature_") or self.method_ != CONDITIONAL:
             raise ValueError(
-                "`sample` needs an imputer that was fitted with sample_posterior=True, which also fits how uncertain "
-                "filled entries are."
+                "`sample` needs an imputer by conditional means that was fitted with sample_posterior=True, which also "
+                "fits how uncertain filled entries are."
             )
         if isinstance(n_draws, bool) or not isinstance(n_draws, Integral) or n_draws < 1:
             raise ValueError(f"KernelImputer.sample needs n_draws to be an integer of at least 1; got {n_draws!r}.")
@@ -87,33 +81,6 @@ class PosteriorDraws:
 
     def _drawn_scaled(self: Any, X: Array, observed: Array, n_draws: int) -> Array:
         """Scaled draws of incomplete rows."""
-        if self.method_ == CONDITIONAL:
-            xp, (coded, known) = array_namespace(X), self._coded(X, observed)
-            coded = xp.where(known, coded, xp.zeros_like(coded))
-            return self._conditional_draws(self._scaling().apply(coded), known, n_draws)
-        modes, known = self._scaling().apply(self._filled_codes(X, observed)), self._coded(X, observed)[1]
-        rng = rng_of_rows(self.draw_seed_, modes)
-        box = self._box(modes)
-        found = draws(self._energy(), known, modes, self.temperature_, n_draws=n_draws, rng=rng, box=box)
-        return self._with_categories(found, modes, rng)
-
-    def _with_categories(self: Any, drawn: Array, modes: Array, rng: np.random.Generator) -> Array:
-        """Draws of scaled rows in which categories are drawn with the probabilities that the modes say."""
-        indicators = self._indicators()
-        if indicators is None:
-            return drawn
-        chances = [to_numpy(each) for each in indicators.probabilities(modes)]
-        chances = [np.broadcast_to(each, (*drawn.shape[:-1], each.shape[-1])) for each in chances]
-        return indicators.with_drawn(drawn, chances, rng.random((len(chances), *drawn.shape[:-1])))
-
-    def _fit_posterior(self: Any, fit: SubspaceFit, rows: Array, observed: Array, rng: np.random.Generator) -> Array:
-        """Store the temperature and a seed; training rows (scaled, filled) with missing entries drawn if wanted."""
-        if not self.sample_posterior:
-            if hasattr(self, "temperature_"):
-                del self.temperature_, self.draw_seed_
-            return rows
-        box = self._box(rows)
-        self.temperature_ = fit_temperature(fit, rows, observed, self.start_scale_, rng=rng, box=box)
-        self.draw_seed_ = int(rng.integers(2**32))
-        found = cross_draws(fit, rows, observed, self.start_scale_, self.temperature_, rng=rng, box=box)
-        return self._with_categories(found, rows, rng)
+        xp, (coded, known) = array_namespace(X), self._coded(X, observed)
+        coded = xp.where(known, coded, xp.zeros_like(coded))
+        return self._conditional_draws(self._scaling().apply(coded), known, n_draws)

@@ -9,8 +9,8 @@ import numpy as np
 
 from preimage._engine.arrays import array_namespace, is_lazy
 from preimage._engine.typing import Array, Rows
-from preimage._models.completion import GivenScale, MeasuredErrors, RepairedRows, SubspaceEnergy, measured_errors
-from preimage._models.completion._losses import as_loss
+from preimage._models.completion import GrossErrors, SubspaceEnergy, as_loss, measured_errors
+from preimage._models.completion._gross_errors import RepairedRows
 from preimage.descent import Batched
 from preimage.estimators._missing_entries import check_incomplete, known_entries, map_incomplete
 from preimage.estimators._preimages import points_of
@@ -34,10 +34,10 @@ class Repair:
 
     Parameters
     ----------
-    errors : GivenScale or MeasuredErrors
+    errors : GrossErrors
     """
 
-    def __init__(self, errors: GivenScale | MeasuredErrors) -> None:
+    def __init__(self, errors: GrossErrors) -> None:
         self.errors = errors
         self.energies: list[SubspaceEnergy] = []
 
@@ -96,11 +96,11 @@ class RobustOptions:
             return None
         _check_subspace(subspace)
         if self.scale is not None:
-            return Repair(GivenScale(as_loss(self.loss), self.connectivity, float(self.scale)))
+            return Repair(GrossErrors(as_loss(self.loss), self.connectivity, float(self.scale)))
         count = len(subspace) if count is None else count
         key = ("gross errors", self.loss, count)
         if self.connectivity is not None or key not in subspace.remembered:
-            found = measured_errors(SubspaceEnergy(subspace.leading(count)), self.loss, self.connectivity)
+            found = measured_errors(SubspaceEnergy(subspace.leading(count)), as_loss(self.loss), self.connectivity)
             if self.connectivity is not None:
                 return Repair(found)
             subspace.remembered[key] = found

@@ -1,20 +1,135 @@
 """Regression and classification by least squares on few basis functions."""
 
-from typing import Self
+from collections.abc import Iterator
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
 
 import numpy as np
-from sklearn.base import RegressorMixin
+from sklearn.base import is_classifier
+from sklearn.utils.validation import check_is_fitted
 
-from preimage._engine.arrays import to_numpy
-from preimage._engine.progress import reports_progress
-from preimage._engine.typing import Rows, Targets
-from preimage._engine.validation import check_labels, check_targets
-from preimage.estimators._classifier import AnyDeviceClassifierMixin
-from preimage.estimators._landmark_machine import ClassesOfMachine, ValuesOfMachine
-from preimage.estimators._sparse_greedy_model import SparseGreedyModel
+from preimage._engine.arrays import follow_rows, to_numpy
+from preimage._engine.finite import finite_result, working_method
+from preimage._engine.typing import Array, Rows, Seed, Targets
+from preimage._engine.validation import Interval, StrOptions, check_model_inputs, count_rows
+from preimage._models.regression import LandmarkRidge
+from preimage.estimators._landmark_machine import (
+    LANDMARK_MACHINE_CONSTRAINTS,
+    ClassesOfMachine,
+    LabelledRows,
+    LandmarkMachine,
+    ValuesOfMachine,
+)
+from preimage.landmarks import Landmarks, LandmarkSelector
 
 
-class SparseGreedyRegressor(ValuesOfMachine, RegressorMixin, SparseGreedyModel):
+@dataclass(frozen=True)
+class SparseGreedyPath:
+    """Errors on the first 1, …, m landmarks of a fitted model.
+
+    Attributes
+    ----------
+    n_landmarks : integer array of shape (m,)
+    residual_fraction : array of shape (m,)
+        Fraction of the trace of the kernel that the landmarks leave.
+    train_error : array of shape (m,)
+        Mean squared error on the training targets, weighted as in `fit` (targets are ±1 for classifiers).
+    test_error : array of shape (m,) or None
+        On the data that were given: mean squared error of a regressor, fraction of mistakes of a classifier.
+    """
+
+    n_landmarks: np.ndarray
+    residual_fraction: np.ndarray
+    train_error: np.ndarray
+    test_error: np.ndarray | None
+
+
+class SparseGreedyModel(LandmarkMachine):
+    """Least squares on landmarks."""
+
+    _parameter_constraints = {
+        **LANDMARK_MACHINE_CONSTRAINTS,
+        "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"loo"}), "array-like"],
+    }
+
+    def __init__(
+        self,
+        landmarks: int | str | LandmarkSelector = 100,
+        *,
+        kernel: Any = "rbf",
+        gamma: float | str | None = None,
+        degree: float = 3,
+        coef0: float = 1.0,
+        kernel_params: dict | None = None,
+        alpha: Any = 1.0,
+        fit_intercept: bool = True,
+        verbose: bool = False,
+        random_state: Seed = 0,
+    ) -> None:
+        self.landmarks = landmarks
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def path(self, X: Rows | None = None, y: Targets | None = None) -> SparseGreedyPath:
+        """Errors for every number of landmarks up to all, at the price of predictions with all.
+
+        Parameters
+        ----------
+        X : array of shape (q, d), optional
+            Data to test on.
+        y : array of shape (q,) or (q, k)
+            Their targets or labels.
+
+        Returns
+        -------
+        SparseGreedyPath
+        """
+        check_is_fitted(self)
+        if (X is None) != (y is None):
+            raise ValueError("`path` takes test inputs and their targets together, or neither.")
+        with working_method(f"{type(self).__name__}.path"):
+            test_error = None if X is None else finite_result(self._test_errors(X, y))
+            train_error = finite_result(self._regression.ridge.errors())
+        m, trace = len(self.landmarks_), self.landmarks_.trace
+        residual = self.landmarks_.residuals_path / trace if trace > 0 else np.zeros(m)
+        return SparseGreedyPath(np.arange(1, m + 1), residual, train_error, test_error)
+
+    def staged_predict(self, X: Rows) -> Iterator[Array]:
+        """Predictions on the first 1, 2, …, m landmarks, as a fit on only these would make them, one after another."""
+        output = self._kernel_machine().output
+        X = check_model_inputs(self, X, fitted=self.expansion_.coefficients)
+        for values in self._regression.staged_values(X):
+            yield follow_rows(output.predict(values), X)
+
+    def _test_errors(self, X: Rows, y: Targets) -> np.ndarray:
+        """Errors on test data for 1, …, m landmarks."""
+        y = self._check_y(to_numpy(y) if hasattr(y, "shape") else np.asarray(y), count_rows(X))
+        errors_of = (lambda found: y != found) if is_classifier(self) else (lambda found: (y - found) ** 2)
+        return np.array([np.mean(errors_of(to_numpy(found))) for found in self.staged_predict(X)])
+
+    def _solve(self, rows: LabelledRows, landmarks: Landmarks, targets: np.ndarray) -> LandmarkRidge:
+        self._regression = fitted = LandmarkRidge.fit(
+            rows.kernel,
+            landmarks.points,
+            rows.inputs,
+            targets,
+            rows.weights,
+            alpha=_penalties(self),
+            intercept=self.fit_intercept,
+        )
+        self.alpha_, self.alphas_, self.loo_errors_ = fitted.alpha, fitted.alphas, fitted.loo_errors
+        return fitted
+
+
+class SparseGreedyRegressor(ValuesOfMachine, SparseGreedyModel):
     r"""Kernel ridge regression on few basis functions: the regularisation network of sparse greedy approximation.
 
     For landmarks I, chosen by `landmarks`, with :math:`C_{ij} = k(x_i, x_j)` and :math:`W` the kernel among landmarks,
@@ -91,33 +206,8 @@ class SparseGreedyRegressor(ValuesOfMachine, RegressorMixin, SparseGreedyModel):
     True
     """
 
-    @reports_progress
-    def fit(self, X: Rows, y: Targets | None = None, sample_weight: Targets | None = None) -> Self:
-        """Choose landmarks among the rows of X, and fit the coefficients to y.
 
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n, d)
-            Or a symmetric matrix of shape (n, n) for a precomputed kernel. A memory map or a Dask array is read block
-            by block, where its blocks are: once, and once more where α is chosen by leave-one-out errors.
-        y : array of shape (n,) or (n, k)
-            Held in memory.
-        sample_weight : array of shape (n,), optional
-            How often each row counts in the errors; rows of weight zero are left out. The choice of landmarks looks at
-            rows, whatever their weight; in memory maps and Dask arrays also at those of weight zero.
-
-        Returns
-        -------
-        self
-        """
-        return self._fit(X, y, sample_weight)
-
-    def _test_errors(self, X: Rows, y: np.ndarray) -> np.ndarray:
-        y = check_targets(self, y, X.shape[0] if hasattr(X, "shape") else len(X))
-        return np.array([np.mean((y - to_numpy(fit)) ** 2) for fit in self.staged_predict(X)])
-
-
-class SparseGreedyClassifier(AnyDeviceClassifierMixin, ClassesOfMachine, SparseGreedyModel):
+class SparseGreedyClassifier(ClassesOfMachine, SparseGreedyModel):
     r"""Classification by least squares on few basis functions.
 
     `SparseGreedyRegressor` fits targets −1 and +1: one function for two classes, one per class against the rest for
@@ -152,26 +242,16 @@ class SparseGreedyClassifier(AnyDeviceClassifierMixin, ClassesOfMachine, SparseG
     True
     """
 
-    @reports_progress
-    def fit(self, X: Rows, y: Targets | None = None, sample_weight: Targets | None = None) -> Self:
-        """Choose landmarks among the rows of X, and fit functions that tell the classes apart.
 
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n, d)
-            Or a symmetric matrix of shape (n, n) for a precomputed kernel; a memory map or a Dask array is read as in
-            `SparseGreedyRegressor.fit`.
-        y : array of shape (n,)
-            Class labels, held in memory.
-        sample_weight : array of shape (n,), optional
-            As in `SparseGreedyRegressor.fit`.
-
-        Returns
-        -------
-        self
-        """
-        return self._fit(X, y, sample_weight)
-
-    def _test_errors(self, X: Rows, y: np.ndarray) -> np.ndarray:
-        y = check_labels(self, y, X.shape[0] if hasattr(X, "shape") else len(X))
-        return np.array([np.mean(y != labels) for labels in self.staged_predict(X)])
+def _penalties(estimator: SparseGreedyModel) -> float | str | np.ndarray:
+    if isinstance(estimator.alpha, Real):
+        return float(estimator.alpha)
+    if isinstance(estimator.alpha, str):
+        return estimator.alpha
+    alphas = np.asarray(estimator.alpha, dtype=float)
+    if alphas.ndim != 1 or alphas.size == 0 or not np.all(np.isfinite(alphas)) or alphas.min() < 0:
+        raise ValueError(
+            f"`alpha` of {type(estimator).__name__} is a number, 'loo', or a list of candidates that are finite and "
+            f"not negative; got {estimator.alpha!r}."
+        )
+    return alphas

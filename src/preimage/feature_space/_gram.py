@@ -37,7 +37,7 @@ from preimage._engine.typing import Array
 from preimage._engine.warnings import unwarned
 from preimage.feature_space._fused import fused_column_step, fused_gram, fused_held_product, fused_product
 from preimage.kernels import Kernel
-from preimage.kernels._rounding import value_errors
+from preimage.kernels._door import value_errors
 
 # Rows on either side whose kernel values are computed twice, to measure their rounding errors: 256 pairs give the order
 # of magnitude. Ten times more rows would cost as much as a product with a few thousand points.
@@ -150,7 +150,7 @@ class Gram:
         n = self.shape[0]
         size = self.unit_error() / n**0.5
         if (errors := value_errors(self.kernel, self.X)) is not None:
-            return max(size, errors.typical) * n**0.5
+            return max(size, errors[0]) * n**0.5
         few = np.linspace(0, n - 1, min(n, 2 * ASYMMETRY_ROWS)).astype(int)
         left, right = take_rows(self.X, few[::2]), take_rows(self.X, few[1::2])
         if right.shape[0]:

@@ -10,11 +10,10 @@ from preimage._engine.arrays import (
     device_kwargs,
     from_numpy,
     in_double,
-    itemsize,
     take_rows,
     to_numpy,
 )
-from preimage._engine.linalg import orthogonalize, rank_tolerance, semidefinite_tolerance
+from preimage._engine.linalg import orthogonalize, semidefinite_tolerance
 from preimage._engine.typing import Array
 from preimage._engine.warnings import warn_user
 from preimage.exceptions import IndefiniteKernelWarning
@@ -30,14 +29,8 @@ from preimage.feature_space._elimination import (
 from preimage.feature_space._expansion import Expansion
 from preimage.feature_space._gram import Gram, KernelRows, require_finite
 from preimage.kernels import Kernel, Precomputed
-from preimage.kernels._rounding import value_errors
+from preimage.kernels._door import value_rounding
 
-# Rounding errors of kernel values, in units of the floating type. Measured against 60 digits they are below one unit
-# for all rules and widths tried; ten times more would stop selections a decade early, a tenth would let rounding pass.
-KERNEL_ROUNDING = 4
-# Rows on which rounding is measured, and how much larger it may be on others: of 64 draws of a quantity with a normal
-# distribution the largest is within a factor of two of that of millions.
-MEASURED, MEASURED_MARGIN = 64, 4
 # Room for axes whose number is not known in advance; it doubles when it is full.
 FIRST_CAPACITY = 64
 # Pivots that are processed together where their order is given: large enough for products of matrices to dominate,
@@ -445,32 +438,6 @@ class GrowingSpan:
     def _axes_room(self, capacity: int) -> Array:
         xp = array_namespace(self.rows)
         return xp.empty((capacity, self.rows.shape[0]), dtype=xp.float64, **device_kwargs(self.rows))
-
-
-def value_rounding(kernel: Kernel, rows: Array, *, on_average: bool = False) -> float:
-    """Rounding errors of kernel values on rows in their precision, relative to k(x, x); the largest, or on average.
-
-    `KERNEL_ROUNDING` units, or more where distances are differences of large squared lengths and narrow kernels
-    multiply their errors (`value_errors`). Of other kernels errors are measured on some of the rows: k(x, x) against
-    the kernel of x and a copy, as any pair is computed, and values in single precision against those in double.
-    """
-    dtype = kernel.value_type(rows)
-    units = rank_tolerance(KERNEL_ROUNDING, dtype)
-    if kernel.points_are_row_numbers or not rows.shape[0]:
-        return units  # values that are given are not computed
-    if (found := value_errors(kernel, rows)) is not None:
-        largest = float(to_numpy(kernel.diagonal(rows[:1, :]))[0])
-        size = found.typical if on_average else found.largest
-        return max(units, size / largest) if largest > 0 else units
-    some = take_rows(rows, np.linspace(0, rows.shape[0] - 1, min(rows.shape[0], MEASURED)).astype(int))
-    values, diagonal = to_numpy(kernel(some, some)), to_numpy(kernel.diagonal(some))
-    if itemsize(dtype) == 4:
-        errors = values - to_numpy(kernel(in_double(some), in_double(some)))
-        # Twice the root of the mean square: errors of many values are summed, and those of a few pairs are far larger.
-        typical = 2 * np.sqrt(np.mean(errors**2))
-        return max(units, float(typical / max(np.max(diagonal), np.finfo(values.dtype).tiny)))
-    errors = np.abs(np.diagonal(values) - diagonal) / np.where(diagonal > 0, diagonal, np.inf)
-    return max(units, MEASURED_MARGIN * float(np.max(errors)))
 
 
 def _solve(L: np.ndarray, columns: Array) -> Array:

@@ -13,7 +13,7 @@ from preimage._engine.typing import Rows
 from preimage.exceptions import UnsupportedKernelError
 from preimage.geometry._metric import check_geometry, metric, smallest_relative_eigenvalues
 from preimage.kernels import InnerProduct, Kernel, PairwiseQuantity, ProfileKernel, SquaredDistance
-from preimage.kernels._moderate import moderate_inputs
+from preimage.kernels._door import moderate_inputs
 
 # Steps of the scan over s for dot-product and radial profiles: a change of sign that is narrower than a two-thousandth
 # of the range may be missed. Bisections that find it within a step: 60 halve an interval to the last digit.

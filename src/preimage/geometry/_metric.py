@@ -5,9 +5,8 @@ from collections.abc import Callable
 import numpy as np
 
 from preimage._engine.arrays import as_points, from_numpy, is_sparse, to_numpy
-from preimage._engine.finite import finite_result, working_method
+from preimage._engine.finite import finite_result, training_inputs, working_method
 from preimage._engine.linalg import rank_tolerance
-from preimage._engine.scale import training_inputs
 from preimage._engine.typing import Array, Rows
 from preimage.geometry._diagonal_jet import diagonal_jet
 from preimage.geometry._jet import METRIC

@@ -18,8 +18,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._engine.arrays import from_numpy, is_foreign, to_dense, to_numpy
-from preimage._models.machines import KernelMachine
-from preimage._models.machines.outputs import Calibrated, Coordinates, Logistic, OneVsRest, Output, Regression
+from preimage._models.machines import Calibrated, Coordinates, KernelMachine, Logistic, OneVsRest, Output, Regression
 from preimage.feature_space import Expansion
 from preimage.interop._pipeline import (
     AffineMap,

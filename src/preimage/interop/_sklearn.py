@@ -15,9 +15,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from preimage._engine.arrays import as_points, is_sparse, own_copy, to_dense
 from preimage._engine.typing import Array
-from preimage._models.machines import KernelMachine
-from preimage._models.machines.outputs import Binary, Coordinates, Detection, OneVsOne, OneVsRest, Output, Regression
-from preimage._models.machines.outputs._classes import NOT_CONSTANT
+from preimage._models.machines import (
+    Binary,
+    Coordinates,
+    Detection,
+    KernelMachine,
+    OneVsOne,
+    OneVsRest,
+    Output,
+    Regression,
+)
+from preimage._models.machines._outputs import NOT_CONSTANT
 from preimage.feature_space import Expansion
 from preimage.interop._kernels import kernel_of_gaussian_process, kernel_of_pairwise, kernel_of_svm
 from preimage.interop._private import (

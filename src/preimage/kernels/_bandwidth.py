@@ -11,9 +11,8 @@ from scipy.spatial.distance import cdist, pdist
 from sklearn.metrics.pairwise import additive_chi2_kernel
 
 from preimage._engine.arrays import array_namespace, as_points, is_sparse, take_rows, to_numpy
-from preimage._engine.finite import gives_finite_numbers, is_finite
+from preimage._engine.finite import gives_finite_numbers, is_finite, is_moderate, training_inputs
 from preimage._engine.rows import cut
-from preimage._engine.scale import is_moderate, training_inputs
 from preimage._engine.threads import run_parallel
 from preimage._engine.typing import Array
 from preimage._engine.validation import Interval, StrOptions

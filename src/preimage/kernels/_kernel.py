@@ -11,7 +11,7 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator
 
 from preimage._engine.arrays import as_points, floating_type, is_host, is_sparse, own_copy, to_numpy
-from preimage._engine.scale import PARAMETERS, compared_inputs
+from preimage._engine.finite import PARAMETERS, compared_inputs
 from preimage._engine.typing import Array, Rows
 from preimage._engine.validation import check_parameters, parameters
 from preimage._engine.warnings import unwarned

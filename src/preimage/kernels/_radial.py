@@ -1,5 +1,6 @@
 """Kernels that depend on a distance of their arguments: Euclidean, Manhattan, or chi-squared for histograms."""
 
+from math import sqrt
 from numbers import Real
 
 import numpy as np
@@ -10,10 +11,6 @@ from preimage._engine.validation import Interval, Options
 from preimage.kernels._bandwidth import GAMMA, Gamma
 from preimage.kernels._pairwise import ChiSquaredDistance, ManhattanDistance, SquaredDistance
 from preimage.kernels._profile import ProfileKernel, affine_power_derivatives, powers
-
-# Scaled distances from which e^{−r} is zero in double precision, with room for its factors: polynomials of r. Infinite
-# ones would give infinity times zero.
-VANISHED = 1e4
 
 
 class ExponentialDecay(ProfileKernel):
@@ -330,52 +327,39 @@ class Matern(ProfileKernel):
         self.nu = nu
 
     def profile(self, s: Array) -> Array:
-        r = self._scaled_distance(s)
-        return self._polynomial(r) * array_namespace(s).exp(-r)
+        return self._derivative(s, 0)
 
     def profile_derivative(self, s: Array) -> Array:
-        xp = array_namespace(s)
-        r = self._scaled_distance(s)
-        scale = -2 * self.nu * self.gamma  # ds → dr is (2νγ) / r
-        if self.nu == 0.5:
-            # f′ grows without bound at s = 0, where the gradient has no value; zero is its mean over directions.
-            safe = xp.where(r > 0, r, xp.ones_like(r))
-            return xp.where(r > 0, scale * xp.exp(-safe) / safe, xp.zeros_like(r))
-        if self.nu == 1.5:
-            return scale * xp.exp(-r)
-        return scale * (1 + r) / 3 * xp.exp(-r)
+        # With ν = 0.5 it is infinite at s = 0, where the gradient has no value; zero is its mean over directions.
+        found = self._derivative(s, 1)
+        return found if self.nu > 0.5 else array_namespace(s).where(s > 0, found, 0 * s)
 
     def profile_derivatives(self, s: Array, order: int) -> list[Array]:
+        return [self._derivative(s, m) for m in range(order + 1)]
+
+    def _derivative(self, s: Array, m: int) -> Array:
         # f = h_ν(r)/h_ν(0) with h_µ = √(2/π) r^µ K_µ(r), and dh_µ/ds = −2νγ h_{µ−1}; infinite at s = 0 from µ < 0 on.
-        r = self._scaled_distance(s)
-        origin = {0.5: 1.0, 1.5: 1.0, 2.5: 3.0}[self.nu]
-        scale = -2 * self.nu * self.gamma
-        return [power / origin * _bessel_decay(r, self.nu - m) for m, power in enumerate(powers(scale, order))]
+        if self.nu not in _AT_ZERO:
+            raise ValueError(f"Matern needs nu to be 0.5, 1.5 or 2.5; got {self.nu!r}. For large nu use Gaussian.")
+        r = sqrt(4 * self.nu * self.gamma) * array_namespace(s).sqrt(s)
+        factor = powers(-2 * self.nu * self.gamma, m)[m] / _AT_ZERO[self.nu]
+        found = _bessel_decay(r, self.nu - m)
+        return found if factor == 1 else factor * found
 
-    def _scaled_distance(self, s: Array) -> Array:
-        r = array_namespace(s).sqrt(4 * self.nu * self.gamma * s)
-        if isinstance(r, np.ndarray):
-            return r if r.size and r.max() <= VANISHED else np.minimum(r, VANISHED, out=r)  # the usual case is faster
-        return array_namespace(r).clip(r, max=VANISHED) if hasattr(r, "dtype") else r
 
-    def _polynomial(self, r: Array) -> Array:
-        if self.nu == 0.5:
-            return 1
-        if self.nu == 1.5:
-            return 1 + r
-        if self.nu == 2.5:
-            return 1 + r + r * r / 3
-        raise ValueError(f"Matern needs nu to be 0.5, 1.5 or 2.5; got {self.nu!r}. For large nu use Gaussian.")
+# h_ν(0).
+_AT_ZERO = {0.5: 1.0, 1.5: 1.0, 2.5: 3.0}
 
 
 def _bessel_decay(r: Array, order: float) -> Array:
     """h_µ(r) = √(2/π) r^µ K_µ(r) of a half-integer µ, by K_{−µ} = K_µ and h_{µ+1} = r² h_{µ−1} + 2µ h_µ."""
     xp = array_namespace(r)
-    # Starts with h_{1/2} = e^{−r} and h_{3/2} = (1 + r)e^{−r}.
-    index, current = 0.5, xp.exp(-r)
-    following = (1 + r) * current
-    while index < abs(order):
-        index, current, following = index + 1, following, r * r * current + 2 * (index + 1) * following
+    # From h_{1/2} = e^{−r} and h_{3/2} = (1 + r)e^{−r}; products begin with the exponential, as r may have no square.
+    before = current = xp.exp(-r)
+    if abs(order) > 0.5:
+        index, current = 1.5, (1 + r) * before
+        while index < abs(order):
+            index, before, current = index + 1, current, r * (r * before) + 2 * index * current
     if order > 0:
         return current
     safe = xp.where(r > 0, r, xp.ones_like(r))

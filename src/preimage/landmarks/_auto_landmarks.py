@@ -6,7 +6,7 @@ import numpy as np
 
 from preimage._engine.arrays import concat_rows, in_double, is_sparse, take_rows, to_numpy
 from preimage._engine.registry import Part, Registry
-from preimage._engine.typing import Array, Seed
+from preimage._engine.typing import Array
 from preimage.feature_space import GrowingSpan, Proposal
 from preimage.kernels import (
     InnerProduct,
@@ -21,12 +21,10 @@ from preimage.kernels import (
     Sum,
     is_profile,
 )
-from preimage.landmarks._feature_analysis import FeatureAnalysis
 from preimage.landmarks._kmeans import KMeans
-from preimage.landmarks._pivoted_cholesky import PivotedCholesky, RandomlyPivotedCholesky
-from preimage.landmarks._selector import COMMON_CONSTRAINTS, LandmarkSelector
-from preimage.landmarks._sparse_greedy import SparseGreedy
-from preimage.landmarks._uniform import Uniform
+from preimage.landmarks._pivoted_cholesky import PivotedCholesky, RandomlyPivotedCholesky, Uniform
+from preimage.landmarks._selector import LandmarkSelector
+from preimage.landmarks._sparse_greedy import FeatureAnalysis, SparseGreedy
 from preimage.landmarks._view import View
 
 # Fresh candidates per landmark where rows are chosen: ten leave nearly what 59 leave, for a fraction of the time.
@@ -85,20 +83,7 @@ class AutoLandmarks(LandmarkSelector):
     (20,)
     """
 
-    _parameter_constraints = COMMON_CONSTRAINTS
     _rows_per_landmark = 5  # means need fewer rows than a choice of rows
-
-    def __init__(
-        self,
-        n_landmarks: int | None = 100,
-        tol: float | None = None,
-        sample_size: int | None = 5_000,
-        random_state: Seed = 0,
-    ) -> None:
-        self.n_landmarks = n_landmarks
-        self.tol = tol
-        self.sample_size = sample_size
-        self.random_state = random_state
 
     def propose(self, span: GrowingSpan, limit: int, rng: np.random.Generator) -> Proposal:
         if self._wants_all(span, limit):

@@ -10,8 +10,9 @@ from preimage._engine.arrays import concat_rows, take_rows
 from preimage._engine.typing import Array, Rows
 from preimage._engine.warnings import warn_user
 from preimage.kernels import Kernel
+from preimage.landmarks._landmarks import Landmarks
 from preimage.landmarks._pivoted_cholesky import RandomlyPivotedCholesky
-from preimage.landmarks._selector import Landmarks, LandmarkSelector
+from preimage.landmarks._selector import LandmarkSelector
 
 # Fraction of the kernel on a new batch that landmarks may leave before more are chosen, where the selector has no
 # tolerance. Components explain at least this much of the kernel; ten times larger would show in their variances, ten

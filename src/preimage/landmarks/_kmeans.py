@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from preimage._engine.arrays import from_numpy, is_sparse, squared_row_norms, take_rows, to_numpy
-from preimage._engine.scale import largest_entry
+from preimage._engine.finite import largest_entry
 from preimage._engine.typing import Array, Seed
 from preimage._engine.validation import Interval
 from preimage.exceptions import UnsupportedKernelError
@@ -86,11 +86,8 @@ class KMeans(LandmarkSelector):
         sample_size: int | None = 5_000,
         random_state: Seed = 0,
     ) -> None:
-        self.n_landmarks = n_landmarks
-        self.tol = tol
+        super().__init__(n_landmarks, tol, sample_size, random_state)
         self.max_iter = max_iter
-        self.sample_size = sample_size
-        self.random_state = random_state
 
     def propose(self, span: GrowingSpan, limit: int, rng: np.random.Generator) -> Proposal:
         return span.farthest()  # all centres that differ, in an order that keeps rounding errors small

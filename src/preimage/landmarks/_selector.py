@@ -1,17 +1,17 @@
-"""Selectors of landmarks: each only proposes the next rows; what they share, and the result of a selection."""
+"""Selectors of landmarks: each only proposes the next rows; what they share."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from preimage._engine.arrays import array_namespace, is_lazy, itemsize, on_device, take_rows, to_numpy
+from preimage._engine.finite import training_inputs
 from preimage._engine.progress import stage
-from preimage._engine.scale import training_inputs
 from preimage._engine.typing import Array, Rows, Seed
 from preimage._engine.validation import Interval, check_parameters, generator
 from preimage._engine.warnings import unwarned, warn_user
@@ -19,6 +19,7 @@ from preimage.exceptions import RankWarning, UnsupportedKernelError
 from preimage.feature_space import GrowingSpan, Proposal
 from preimage.feature_space._growing_span import FIRST_CAPACITY
 from preimage.kernels import Kernel
+from preimage.landmarks._landmarks import Landmarks
 from preimage.landmarks._view import JUDGES, View, stored_points
 
 ENOUGH = "number of landmarks reached"
@@ -30,119 +31,6 @@ NOTHING_LEFT = 10
 # Fractions of the trace, by bytes per kernel value, of which nobody need hear who asked for a number of landmarks:
 # components with ten times as much are the last that kernel values of this precision determine.
 LITTLE = {8: 1e-9, 4: 1e-6}
-
-
-@dataclass(frozen=True)
-class Landmarks:
-    r"""Points that span a subspace of feature space, and the residual of the kernel matrix.
-
-    The approximation is :math:`\tilde K = C W^{-1} C^\top = G G^\top` (G2) with C the kernel values between all rows
-    and the landmarks and W those among landmarks.
-
-    Attributes
-    ----------
-    points : array of shape (m, d)
-        In the order in which they were chosen.
-    indices : integer array of shape (m,) or None
-        Their row numbers, in NumPy; None when they are no rows of the data.
-    residual_trace : float
-        tr(K − K̃) over all rows (G4): exact when every row was looked at, otherwise estimated from rows that had no
-        part in the selection.
-    trace : float
-        tr K, exact.
-    factor : array of shape (n, m) or None
-        G, when it was asked for.
-    residuals_path : array of shape (m,) or None
-        The residual trace after each landmark, in NumPy; exact or estimated like `residual_trace`. None where later
-        batches of data have changed it.
-    standard_error : float
-        Of the estimate of `residual_trace`; zero when it is exact.
-    residual_bound : float
-        The true residual trace exceeds it with probability at most 5 % (G12); loose, and equal to `residual_trace`
-        when that is exact.
-    reason : str
-        Why the selection stopped.
-
-    See Also
-    --------
-    LandmarkSelector : What chooses them.
-    landmark_coefficients : Expresses rows by landmarks.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from preimage.kernels import Gaussian
-    >>> from preimage.landmarks import PivotedCholesky
-    >>> X = np.linspace(0, 1, 100)[:, None]
-    >>> landmarks = PivotedCholesky(5).select(Gaussian(1.0), X)
-    >>> landmarks.indices
-    array([ 0, 99, 50, 22, 81])
-    >>> bool(landmarks.residual_fraction < 1e-4), landmarks.is_exact
-    (True, True)
-    """
-
-    points: Array
-    indices: np.ndarray | None
-    residual_trace: float
-    trace: float
-    factor: Array
-    residuals_path: Array
-    standard_error: float
-    residual_bound: float
-    reason: str
-
-    def __len__(self) -> int:
-        return self.points.shape[0]
-
-    def required(self) -> Landmarks:
-        """These landmarks; ValueError where there are none: the kernel vanishes on all rows, or is all rounding."""
-        if len(self) == 0 and self.trace > 0:
-            raise ValueError(
-                "There is no landmark: rounding errors of squared distances are larger than the width of the kernel, "
-                "so that its values say nothing of these rows. They lie far from the origin, or from each other, for "
-                "so narrow a kernel: subtract the mean of the columns (sparse rows have to be made dense for it), pass "
-                "float64 data, or choose a wider kernel."
-            )
-        if len(self) == 0:
-            raise ValueError(
-                "There is no landmark: the kernel vanishes on these data, k(x, x) = 0 for all rows. Are the rows "
-                "all zero? Check them, or choose another kernel."
-            )
-        return self
-
-    def first(self, count: int) -> Landmarks:
-        """The first so many of these landmarks, and what they leave, exactly or estimated as before."""
-        if count == len(self) or self.residuals_path is None:
-            return self
-        left, deviation = float(self.residuals_path[count - 1]), self.residual_bound - self.residual_trace
-        return replace(
-            self,
-            points=self.points[:count, :],
-            indices=None if self.indices is None else self.indices[:count],
-            factor=None if self.factor is None else self.factor[:, :count],
-            residuals_path=self.residuals_path[:count],
-            residual_trace=left,
-            residual_bound=left + deviation,
-        )
-
-    def measured(self, trace: float, inside: float) -> Landmarks:
-        """With the trace of K over all rows, as often as these count, and the part of it in the span, measured."""
-        left = max(0.0, trace - inside)
-        return replace(self, trace=trace, residual_trace=left, residual_bound=left, standard_error=0.0)
-
-    @property
-    def residual_fraction(self) -> float:
-        """tr(K − K̃) / tr K, the fraction of the kernel that is lost; zero for a kernel that vanishes."""
-        return self.residual_trace / self.trace if self.trace > 0 else 0.0
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether the residual trace is computed from all rows, not estimated."""
-        return self.residual_bound == self.residual_trace
-
-    def __repr__(self) -> str:
-        about = "" if self.is_exact else "about "
-        return f"Landmarks: {len(self)} points, {about}{self.residual_fraction:.3g} of the trace left; {self.reason}"
 
 
 COMMON_CONSTRAINTS: dict[str, list] = {
@@ -184,16 +72,24 @@ class LandmarkSelector(BaseEstimator, ABC):
     20
     """
 
-    n_landmarks: int | None
-    tol: float | None
-    sample_size: int | None
-    random_state: Seed
     _parameter_constraints: dict = COMMON_CONSTRAINTS
 
     #: Smallest number of candidates per landmark in a sample. Rows that were not drawn are expressed by their
     #: neighbours in the sample: with five per landmark, 400 landmarks left thirty times more of a wide kernel on 30,000
     #: rows than with ten, which left as much as a choice among all rows.
     _rows_per_landmark = 10
+
+    def __init__(
+        self,
+        n_landmarks: int | None = 100,
+        tol: float | None = None,
+        sample_size: int | None = 5_000,
+        random_state: Seed = 0,
+    ) -> None:
+        self.n_landmarks = n_landmarks
+        self.tol = tol
+        self.sample_size = sample_size
+        self.random_state = random_state
 
     @abstractmethod
     def propose(self, span: GrowingSpan, limit: int, rng: np.random.Generator) -> np.ndarray | Proposal:

@@ -18,7 +18,7 @@ from preimage._engine.threads import at_most, run_several, within_n_jobs
 from preimage._engine.typing import Array, Rows, Seed, Targets
 from preimage._engine.validation import Interval, StrOptions, check_parameters, check_points, generator
 from preimage._engine.warnings import ignored
-from preimage._models.completion._losses import LOSSES
+from preimage._models.completion import LOSSES
 from preimage.estimators import KernelPCA
 from preimage.estimators._automatic_folds import automatic_folds
 from preimage.estimators._cross_fit import FOLDS, needs_folds, with_own_model
@@ -281,7 +281,7 @@ class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, F
         "bounds": [tuple, list, None],
         "held_out": [Interval(Real, 0, 1, closed="neither")],
         "max_queries": [Interval(Integral, 1, None, closed="left")],
-        "loss": [StrOptions(set(LOSSES)), None],
+        "loss": [StrOptions(set(LOSSES.names)), None],
         "cross_fit": [StrOptions({"auto"}), Interval(Integral, 2, None, closed="left"), None],
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],

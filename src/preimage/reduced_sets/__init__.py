@@ -1,8 +1,7 @@
 """Reduced sets: the same vectors of feature space with fewer points."""
 
 from preimage.reduced_sets._construction import Construct
-from preimage.reduced_sets._distillation import Distill
-from preimage.reduced_sets._l1_selection import PenaltyPath, SelectL1
+from preimage.reduced_sets._l1_selection import SelectL1
 from preimage.reduced_sets._names import REDUCERS, as_reducer
 from preimage.reduced_sets._reducer import (
     NestedReducer,
@@ -13,7 +12,7 @@ from preimage.reduced_sets._reducer import (
     relative_error,
     squared_error,
 )
-from preimage.reduced_sets._refinement import Refine
+from preimage.reduced_sets._refinement import Distill, Refine
 from preimage.reduced_sets._selection import Select
 
 __all__ = [

@@ -1,7 +1,6 @@
 """Selection by an L1 penalty: keep the points whose coefficients survive shrinking."""
 
 import warnings
-from dataclasses import dataclass
 from numbers import Integral, Real
 
 import numpy as np
@@ -9,7 +8,7 @@ from scipy.sparse.linalg import eigsh
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import lars_path_gram
 
-from preimage._engine.arrays import from_numpy, take_rows, to_numpy
+from preimage._engine.arrays import take_rows, to_numpy
 from preimage._engine.typing import Array
 from preimage._engine.validation import Interval, check_parameters
 from preimage.descent import Reason
@@ -121,37 +120,6 @@ class SelectL1(Reducer):
             return problem.reduction(*problem.support_on_path(n_points))
         return problem.reduction(*problem.support_by_bisection(n_points, self.tol, self.max_iter))
 
-    def penalty_path(self, target: Expansion) -> "PenaltyPath":
-        """Solutions of (R12) for all penalties, of one target.
-
-        Between neighboring penalties of the path, coefficients are linear in the penalty. Where images of points are
-        linearly dependent up to rounding, the path ends before the penalty is zero.
-
-        Returns
-        -------
-        PenaltyPath
-        """
-        check_parameters(self)
-        if len(target) != 1:
-            raise ValueError(
-                f"SelectL1.penalty_path follows one target; got {len(target)}, whose solutions are not linear in the "
-                "penalty. SelectL1.shrink solves for one penalty."
-            )
-        target = target.merged(by_image=True)
-        penalties, coefficients, _ = _PenalizedProblem(target, self.adaptive).path()
-        return PenaltyPath(target.points, penalties, coefficients, np.count_nonzero(coefficients, axis=0))
-
-    def shrink(self, target: Expansion, penalty: float) -> Expansion:
-        """The solution of (R12), or of (R15) for several targets, at one penalty λ.
-
-        Returns
-        -------
-        Expansion
-            On all points of the target with distinct images, with zero coefficients where a point is not needed.
-        """
-        target, (beta, _, _) = self._solve(target, penalty)
-        return Expansion(target.kernel, target.points, from_numpy(beta, target.coefficients))
-
     def select(self, target: Expansion, penalty: float) -> Reduction:
         """The points that (R12) or (R15) needs at one penalty λ, with the coefficients of the projection (R2).
 
@@ -159,40 +127,19 @@ class SelectL1(Reducer):
         -------
         Reduction
         """
-        target, (beta, converged, n_iter) = self._solve(target, penalty)
+        problem, beta, converged, n_iter = self._shrunk(target, penalty)
         reason = Reason.CONVERGED if converged else Reason.ITERATION_LIMIT
-        return _PenalizedProblem(target, self.adaptive).reduction(
-            np.flatnonzero(beta.any(axis=1)), converged, reason, n_iter
-        )
+        return problem.reduction(np.flatnonzero(beta.any(axis=1)), converged, reason, n_iter)
 
-    def _solve(self, target: Expansion, penalty: float) -> tuple[Expansion, tuple[np.ndarray, bool, int]]:
+    def _shrunk(self, target: Expansion, penalty: float) -> tuple["_PenalizedProblem", np.ndarray, bool, int]:
+        """The problem, its solution at one penalty, whether it is optimal, and the number of steps."""
         check_parameters(self)
         if not penalty >= 0:
             raise ValueError(f"SelectL1 needs a penalty that is not negative; got {penalty!r}.")
-        target = target.merged(by_image=True)
+        problem = _PenalizedProblem(target.merged(by_image=True), self.adaptive)
         if penalty == 0:
-            return target, (to_numpy(target.coefficients), True, 0)
-        problem = _PenalizedProblem(target, self.adaptive)
-        return target, problem.solve(float(penalty), self.tol, self.max_iter)
-
-
-@dataclass(frozen=True)
-class PenaltyPath:
-    """Solutions of a penalised problem for all penalties.
-
-    Attributes
-    ----------
-    points : array of shape (m, d)
-    penalties : array of shape (s,), in NumPy, descending
-    coefficients : array of shape (m, s), in NumPy
-    n_nonzero : array of shape (s,), in NumPy
-        How many points each solution needs.
-    """
-
-    points: Array
-    penalties: np.ndarray
-    coefficients: np.ndarray
-    n_nonzero: np.ndarray
+            return problem, to_numpy(problem.target.coefficients), True, 0
+        return problem, *problem.solve(float(penalty), self.tol, self.max_iter)
 
 
 class _PenalizedProblem:
@@ -210,16 +157,9 @@ class _PenalizedProblem:
         sizes = sizes[self.rows]
         self.weights = sizes.mean() / sizes if adaptive and sizes.size else np.ones(self.rows.size)
         self.m = alpha.shape[0]
-
-    @property
-    def largest_penalty(self) -> float:
-        """The smallest λ without any points."""
-        return float((row_norms(self.inner) / self.weights).max(initial=0.0))
-
-    @property
-    def longest_path(self) -> int:
-        """A number of steps that no path needs: points join and leave a few times each at most."""
-        return 10 * self.rows.size + 100
+        # The smallest λ without any points; and steps that no path needs: points join and leave a few times each.
+        self.largest_penalty = float((row_norms(self.inner) / self.weights).max(initial=0.0))
+        self.longest_path = 10 * self.rows.size + 100
 
     def path(self, max_iter: int | None = None, smallest: float = 0.0) -> tuple[np.ndarray, np.ndarray, bool]:
         """Penalties, coefficients (m, steps) and whether the path came to its end."""

@@ -3,10 +3,9 @@
 from preimage._engine.registry import Part, Registry
 from preimage.kernels import Kernel
 from preimage.reduced_sets._construction import Construct
-from preimage.reduced_sets._distillation import Distill
 from preimage.reduced_sets._l1_selection import SelectL1
 from preimage.reduced_sets._reducer import Reducer
-from preimage.reduced_sets._refinement import Refine
+from preimage.reduced_sets._refinement import Distill, Refine
 from preimage.reduced_sets._selection import Select
 
 

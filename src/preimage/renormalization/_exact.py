@@ -16,12 +16,12 @@ from preimage._engine.arrays import is_foreign, take_rows, to_dense
 from preimage._engine.threads import at_most, run_parallel
 from preimage._engine.typing import Array, Rows
 from preimage._models.discriminants import GramFisher
-from preimage._models.discriminants._kernel_values import gram_matrix
+from preimage._models.discriminants._problem import gram_matrix
 from preimage._models.machines import OneVsOne
 from preimage.calibration import LeaveOneOut, leave_one_out, linear_leave_one_out, svm_leave_one_out
 from preimage.calibration._samples import mean
 from preimage.calibration._svm_leave_one_out import MOST_THREADS
-from preimage.estimators._fisher_data import with_class_weights
+from preimage.estimators._classifier import with_class_weights
 from preimage.estimators._kernel_fisher import KernelFisherDiscriminant, fisher_options
 from preimage.estimators._kernel_pca import KernelPCA
 from preimage.feature_space import Gram

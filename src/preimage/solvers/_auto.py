@@ -1,15 +1,17 @@
-"""The default solver, where each question goes to the solver that answers it best, and the solvers that names mean."""
+"""Solvers made of others: the best answer to each question, the best of several starts; and solvers by name."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from preimage._engine.arrays import take_rows
+from preimage._engine.arrays import take_rows, to_dense
 from preimage._engine.registry import Part, Registry
-from preimage._engine.typing import Array
-from preimage._engine.validation import check_parameters, own_parameters
+from preimage._engine.removed import refuse_removed
+from preimage._engine.typing import Array, Seed
+from preimage._engine.validation import check_parameters, generator, own_parameters
 from preimage.descent import PreimageResult, Reason
-from preimage.feature_space import Subspace
+from preimage.feature_space import Expansion, Subspace
 from preimage.kernels import Kernel, Linear, Warped
 from preimage.solvers._closed_form import ConformalMap, DistanceConstraint, WeightedMean
 from preimage.solvers._distance import has_fixed_point
@@ -17,7 +19,7 @@ from preimage.solvers._exact import ExactInverse
 from preimage.solvers._fixed_point import FixedPoint
 from preimage.solvers._gradient import Gradient
 from preimage.solvers._learned import LearnedMap
-from preimage.solvers._nearest_image import beyond_reach, led_away
+from preimage.solvers._nearest_image import beyond_reach, led_away, nearest_points
 from preimage.solvers._preimage import Preimage, TargetSolver
 from preimage.solvers._sparse_path import SparsePath
 
@@ -141,6 +143,91 @@ def _stays_near(kernel: Kernel, solver: Preimage) -> bool:
     """Whether answers cannot lie far outside the data: the fixed point of a radial kernel is a mean of points."""
     kernel, _ = kernel.unshifted()
     return type(solver) is FixedPoint and kernel.is_positive_semidefinite and kernel.is_radial
+
+
+KINDS = ("input", "nearest", "random")
+
+
+class MultiStart(TargetSolver):
+    """Run another solver from several starts and keep, for each target, the result with the smallest objective.
+
+    The nearest image is not always the best denoised input: with narrow kernels and few components it can belong to
+    another cluster than the noisy point. Denoise from "input" alone then, or with a small penalty.
+
+    Parameters
+    ----------
+    solver : TargetSolver
+        The solver to run.
+    starts : tuple of str or solvers, default=("input", "nearest")
+        "input" is the given start (the noisy point, in denoising), "nearest" the training point nearest in feature
+        space, "random" a random training point. A solver among the starts
+        means its answer. Names may be repeated.
+    random_state : int, RandomState, Generator or None, default=0
+        Seed of random starts.
+
+    See Also
+    --------
+    FixedPoint : A solver that ends in the minimum next to its start.
+    Gradient : The same for other kernels.
+    WeightedMean : A start without iterations.
+
+    Examples
+    --------
+    Two bumps of different height; from between them the nearest image is not found, from the nearest point it is:
+
+    >>> import numpy as np
+    >>> from preimage.feature_space import Expansion
+    >>> from preimage.kernels import Gaussian
+    >>> from preimage.solvers import FixedPoint, MultiStart
+    >>> target = Expansion(Gaussian(1.0), np.array([[0.0], [4.0]]), np.array([[0.4], [0.6]]))
+    >>> start = np.array([[0.5]])
+    >>> FixedPoint().solve(target, start).points.round(2)
+    array([[0.]])
+    >>> MultiStart(FixedPoint()).solve(target, start).points.round(2)
+    array([[4.]])
+    """
+
+    _parameter_constraints = {
+        "solver": [TargetSolver],
+        "starts": [tuple, list],
+        "random_state": ["random_state", object],
+    }
+
+    def __init__(
+        self,
+        solver: TargetSolver,
+        starts: Sequence[str | TargetSolver] = ("input", "nearest"),
+        random_state: Seed = 0,
+    ) -> None:
+        self.solver = solver
+        self.starts = starts
+        self.random_state = random_state
+
+    def solve(self, target: Expansion, start: Array | None = None, anchor: Array | None = None) -> PreimageResult:
+        check_parameters(self)
+        rng = generator(self.random_state)
+        best = None
+        for kind in self.starts:
+            begin = self._start(kind, target, start, rng)
+            if begin is None:
+                continue
+            result = self.solver.solve(target, begin, anchor=start if anchor is None else anchor)
+            best = result if best is None else best.better_of(result)
+        return self.solver.solve(target) if best is None else best
+
+    def _start(
+        self, kind: str | TargetSolver, target: Expansion, start: Array | None, rng: np.random.Generator
+    ) -> Array | None:
+        if isinstance(kind, TargetSolver):
+            return kind.solve(target, start).points
+        if kind == "input":
+            return start
+        if kind == "nearest":
+            return nearest_points(target)
+        if kind == "random":
+            return to_dense(take_rows(target.inputs, rng.integers(target.points.shape[0], size=len(target))))
+        refuse_removed("MultiStart", "starts", kind)
+        raise ValueError(f"Unknown start {kind!r}; known: {', '.join(KINDS)}, or a solver.")
 
 
 SOLVERS: Registry[Preimage] = Registry(

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from preimage._engine.arrays import array_namespace, epsilon, is_sparse, take_rows, to_dense
+from preimage._engine.arrays import array_namespace, epsilon, is_sparse, take_rows
 from preimage._engine.rows import ThreadBuffer
 from preimage._engine.typing import Array
 from preimage.descent import Evaluation, Objective, tile_rows, tiles
@@ -21,10 +21,8 @@ def distance_model(kernel: Kernel, points: Array, *, values_alone: bool = False)
         return _ValueDistance(kernel, points)
     if type(kernel) is Gaussian:  # a subclass may have another profile
         return _GaussianDistance(kernel, points)
-    if has_fixed_point(kernel) and not isinstance(kernel, Warped):
-        return (_RadialDistance if kernel.is_radial else _DotProductDistance)(kernel, points)
     kernel.require_gradient("A pre-image")
-    return (_WarpedDistance if isinstance(kernel, Warped) else _GeneralDistance)(kernel, points)
+    return _Distance(kernel, points)
 
 
 def has_fixed_point(kernel: Kernel) -> bool:
@@ -111,103 +109,52 @@ def _moduli_of(fresh: Array) -> Array:
     return np.abs(fresh, out=fresh) if isinstance(fresh, np.ndarray) else array_namespace(fresh).abs(fresh)
 
 
-class _RadialDistance(TargetModel):
-    def __init__(self, kernel: ProfileKernel, points: Array) -> None:
-        self.kernel, self.points = kernel, points
-        self.squared_distances = kernel.pairwise.prepare(points)
+class _Distance(TargetModel):
+    """Any kernel with a gradient; with a profile, also the curvature of the fixed points (P2).
 
-    def evaluate(self, W: Array, Z: Array) -> Evaluation:
-        xp = array_namespace(W)
-        values, derivatives = self.kernel.profile_with_derivative(self.squared_distances(Z))
-        weights = W * derivatives  # (q, n); a point with a negative weight attracts
-        total = xp.sum(weights, axis=1)
-        diagonal = self.kernel.diagonal(Z)
-        return Evaluation(
-            diagonal - 2 * xp.vecdot(W, values),
-            -4 * (total[:, None] * Z - weights @ self.points),  # of −2ψ, by (K0d)
-            _rounding(diagonal, xp.vecdot(xp.abs(W), xp.abs(values))),
-            -4 * total,
-            4 * xp.sum(xp.abs(weights), axis=1),
-        )
-
-
-class _DotProductDistance(TargetModel):
-    def __init__(self, kernel: ProfileKernel, points: Array) -> None:
-        self.kernel, self.points = kernel, points
-
-    def evaluate(self, W: Array, Z: Array) -> Evaluation:
-        xp, points = array_namespace(W), self.points
-        products = to_dense((points @ Z.T).T) if is_sparse(points) else Z @ points.T
-        values, derivatives = self.kernel.profile_with_derivative(products)
-        diagonal, diagonal_derivative = self.kernel.profile_with_derivative(xp.sum(Z * Z, axis=1))
-        return Evaluation(
-            diagonal - 2 * xp.vecdot(W, values),
-            2 * (diagonal_derivative[:, None] * Z - (W * derivatives) @ points),
-            _rounding(diagonal, xp.vecdot(xp.abs(W), xp.abs(values))),
-            2 * diagonal_derivative,
-            2 * xp.abs(diagonal_derivative),
-        )
-
-
-class _WarpedDistance(TargetModel):
-    """Under a warped kernel the coefficients a of a target on the points of the graph become a + Mk(z)  (W3).
-
-    ρ(z) = k(z, z) − kᵀMk − 2kᵀa has the gradient of k(z, z) − 2kᵀw for w = a + Mk held fixed, hence also the fixed
-    point of the kernel itself with the weights w. They have both signs whatever the target.
+    Under a warped kernel the coefficients a of a target on the points of the graph become w = a + Mk(z)  (W3). ρ(z) =
+    k(z, z) − kᵀMk − 2kᵀa has the gradient of k(z, z) − 2kᵀw for w held fixed, hence also the fixed point of the kernel
+    itself with the weights w. They have both signs whatever the target.
     """
 
-    def __init__(self, kernel: Warped, points: Array) -> None:
-        self.form, self.kernel = kernel.unwarped(points), kernel.kernel
+    def __init__(self, kernel: Kernel, points: Array) -> None:
+        self.form = kernel.unwarped(points) if isinstance(kernel, Warped) else None
+        self.kernel = kernel.kernel if isinstance(kernel, Warped) else kernel
+        self.points = points if self.form is None else self.form.points
         self.has_profile = _has_profile(self.kernel)
-        nodes = self.form.points
-        self.prepared = (self.kernel.pairwise if self.has_profile else self.kernel).prepare(nodes)
+        self.prepared = (self.kernel.pairwise if self.has_profile else self.kernel).prepare(self.points)
 
     def lift(self, W: Array) -> Array:
-        return self.form.lift(W)
+        return W if self.form is None else self.form.lift(W)
 
     def evaluate(self, W: Array, Z: Array) -> Evaluation:
         xp, kernel = array_namespace(W), self.kernel
-        derivatives = None
         if self.has_profile:
             values, derivatives = kernel.profile_with_derivative(self.prepared(Z))
-            contracted = lambda weights: kernel.pairwise.gradient(Z, self.form.points, weights * derivatives)
         else:
             values, contracted = self.prepared.with_gradient(Z)
-        correction = self.form.correction(values)
-        weights = W + correction
         diagonal = kernel.diagonal(Z)
-        return Evaluation(
-            diagonal - xp.vecdot(values, correction) - 2 * xp.vecdot(values, W),
-            kernel.diagonal_gradient(Z) - 2 * contracted(weights),
-            _rounding(diagonal, xp.vecdot(xp.abs(values), xp.abs(W)) + self.form.correction_rounding(values) / 2),
-            *self._curvatures(weights, derivatives, Z),
-        )
+        value, size = diagonal - 2 * xp.vecdot(W, values), xp.vecdot(xp.abs(W), xp.abs(values))
+        if self.form is not None:
+            correction = self.form.correction(values)
+            value = value - xp.vecdot(values, correction)
+            size, W = size + self.form.correction_rounding(values) / 2, W + correction
+        curvatures: tuple = ()
+        if self.has_profile:
+            terms = W * derivatives  # (q, n); a point with a negative term attracts
+            inside = kernel.pairwise.gradient(Z, self.points, terms)
+            curvatures = self._curvatures(terms, Z)
+        else:
+            inside = contracted(W)
+        gradient = kernel.diagonal_gradient(Z) - 2 * inside
+        return Evaluation(value, gradient, _rounding(diagonal, size), *curvatures)
 
-    def _curvatures(self, weights: Array, derivatives: Array | None, Z: Array) -> tuple[Array | None, Array | None]:
-        if derivatives is None:
-            return None, None
-        xp = array_namespace(weights)
+    def _curvatures(self, terms: Array, Z: Array) -> tuple[Array, Array]:
+        xp = array_namespace(terms)
         if self.kernel.is_radial:
-            return -4 * xp.vecdot(weights, derivatives), 4 * xp.vecdot(xp.abs(weights), xp.abs(derivatives))
+            return -4 * xp.sum(terms, axis=1), 4 * xp.sum(xp.abs(terms), axis=1)
         diagonal = 2 * self.kernel.profile_derivative(self.kernel.pairwise.diagonal(Z))
         return diagonal, xp.abs(diagonal)
-
-
-class _GeneralDistance(TargetModel):
-    """Any kernel with a gradient; no fixed point."""
-
-    def __init__(self, kernel: Kernel, points: Array) -> None:
-        self.kernel, self.prepared = kernel, kernel.prepare(points)
-
-    def evaluate(self, W: Array, Z: Array) -> Evaluation:
-        xp = array_namespace(W)
-        values, contracted = self.prepared.with_gradient(Z)
-        diagonal = self.kernel.diagonal(Z)
-        return Evaluation(
-            diagonal - 2 * xp.vecdot(W, values),
-            self.kernel.diagonal_gradient(Z) - 2 * contracted(W),
-            _rounding(diagonal, xp.vecdot(xp.abs(W), xp.abs(values))),
-        )
 
 
 class _ValueDistance(TargetModel):

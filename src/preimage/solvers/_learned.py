@@ -145,20 +145,18 @@ class LearnedMap(Preimage):
                 f"LearnedMap finds no finite map from coordinates to inputs: these reach {np.abs(X).max():.3g}, and "
                 "sums of them or values of its kernel overflow. Scale the data, for instance with StandardScaler."
             )
+        arrays = {"coordinates": Y, "weights": weights, "mean": constant}
+        if self._chooses:
+            arrays["lower"], arrays["upper"] = range_with_margin(X)
+        if linear is not None:
+            left = X - constant - Y @ linear
+            room = MORE_CORRECTION * np.ptp(left, axis=0)
+            arrays |= {"linear": linear, "least": left.min(axis=0) - room, "most": left.max(axis=0) + room}
+            if choice.is_limited:
+                arrays["first"], arrays["last"] = usual_range(Y)
         move = lambda array: from_numpy(array, like, dtype=array_namespace(like).float64)
-        known = CoordinateMap(choice.kernel, move(Y), move(weights), move(constant), choice.ridge)
-        if not self._chooses:
-            return known
-        lower, upper = range_with_margin(X)
-        bounded = replace(known, lower=move(lower), upper=move(upper))
-        if linear is None:
-            return bounded
-        left = X - constant - Y @ linear
-        least, most = left.min(axis=0), left.max(axis=0)
-        room = MORE_CORRECTION * (most - least)
-        corrected = replace(bounded, linear=move(linear), least=move(least - room), most=move(most + room))
-        first, last = usual_range(Y)
-        return replace(corrected, first=move(first), last=move(last)) if choice.is_limited else corrected
+        moved = {name: move(array) for name, array in arrays.items()}
+        return CoordinateMap(choice.kernel, ridge=choice.ridge, **moved)
 
     @property
     def _chooses(self) -> bool:

@@ -196,31 +196,21 @@ def nearest_in_subspace(subspace: Subspace, Y: Array) -> Array:
     known, residuals = subspace.of_points
     signs = 1 if subspace.signature is None else subspace.signature
     constant = residuals + array_namespace(known).sum(known * known * signs, axis=1)
-    numbers = _smallest(lambda rows: constant[None, :] - 2 * (rows * signs) @ known.T, Y, known.shape[0], 1)
-    return to_dense(take_rows(subspace.frame.points, numbers[:, 0]))
+    numbers = _smallest(lambda rows: constant[None, :] - 2 * (rows * signs) @ known.T, Y, known.shape[0])
+    return to_dense(take_rows(subspace.frame.points, numbers))
 
 
 def nearest_points(target: Expansion) -> Array:
     """For each vector of `target`, the one of its points with the smallest ρ."""
-    return to_dense(take_rows(target.inputs, ranked_points(target, 1)[:, 0]))
-
-
-def ranked_points(target: Expansion, count: int) -> np.ndarray:
-    """Numbers of the `count` points of `target` with the smallest ρ, for each vector, (q, count)."""
     inputs = target.inputs
     gram = Gram(target.kernel, inputs, None if inputs is target.points else target.points)
     values = gram @ target.coefficients  # ψ at all points, (n, q)
     diagonal = target.kernel.diagonal(inputs)
-    return _smallest(lambda rows: diagonal[None, :] - 2 * rows, values.T, diagonal.shape[0], count)
+    numbers = _smallest(lambda rows: diagonal[None, :] - 2 * rows, values.T, diagonal.shape[0])
+    return to_dense(take_rows(inputs, numbers))
 
 
-def _smallest(function: Callable[[Array], Array], rows: Array, n_columns: int, count: int) -> np.ndarray:
-    """Numbers of the `count` smallest of the `n_columns` columns of `function(rows)`, ascending, for each row."""
-
-    def pick(block: Array) -> np.ndarray:
-        values = to_numpy(function(block))
-        if count == 1:
-            return np.argmin(values, axis=1)[:, None]
-        return np.argsort(values, axis=1, kind="stable")[:, :count]
-
-    return map_rows(pick, rows, rows=tile_rows(n_columns, rows))
+def _smallest(function: Callable[[Array], Array], rows: Array, n_columns: int) -> np.ndarray:
+    """The number of the smallest of the `n_columns` columns of `function(rows)`, for each row."""
+    smallest = lambda block: np.argmin(to_numpy(function(block)), axis=1)
+    return map_rows(smallest, rows, rows=tile_rows(n_columns, rows))

@@ -9,6 +9,7 @@ from preimage._models.clustering import Clusters, distances_to_centers, nearest_
 from preimage._models.clustering._coordinate_kmeans import coordinate_online
 from preimage.feature_space import Expansion, Subspace
 from preimage.kernels import Gaussian, Linear
+from preimage.landmarks import Uniform
 
 
 @pytest.fixture
@@ -48,12 +49,13 @@ def test_a_point_that_is_a_center_has_distance_zero_and_ties_go_to_the_first(X, 
 
 
 def test_clusters_of_a_subspace_are_vectors_and_learn(X, rng):
-    space = Subspace.span(Gaussian(0.2), X[:8])
+    landmarks = Uniform(8).select(Gaussian(0.2), X, rng=rng)
+    space = Subspace.span(Gaussian(0.2), landmarks.points)
     clusters = Clusters(space, rng.normal(size=(2, 8)), np.array([3.0, 5.0]))
     assert_allclose(space.frame.inner(clusters.vectors).T, clusters.centers, atol=1e-9)
     assert_allclose(clusters.vectors.squared_norms(), np.sum(clusters.centers**2, axis=1))
     Y = space.coordinates(X)
     centers, sizes = coordinate_online(clusters.centers, clusters.sizes, Y, np.ones(30))
-    after = clusters.after(Y, np.ones(30))
+    after, _ = clusters.after(X, np.ones(30), landmarks, Uniform(8), rng, lambda space: space.coordinates)
     assert_allclose(after.centers, centers)
     assert_allclose(after.sizes, sizes)

@@ -5,9 +5,9 @@ import pytest
 
 from preimage._models.clustering._gram_kmeans import kernel_rows, mean_order
 from preimage._models.clustering._restarts import (
+    Search,
     improves_too_little,
     plus_plus_seeds,
-    random_seeds,
     seed_labels,
     squared_distances,
 )
@@ -23,7 +23,8 @@ def X(rng):
 def seeds(gram, weights, k, runs, seed=0):
     rows_of = lambda numbers: kernel_rows(gram, numbers)
     order = mean_order(gram, weights)
-    return plus_plus_seeds(rows_of, gram.diagonal(), weights, order, k, runs, np.random.default_rng(seed))
+    search = Search(k, "k-means++", runs, "lloyd", 300, 0.0, np.random.default_rng(seed))
+    return plus_plus_seeds(rows_of, gram.diagonal(), weights, order, search)
 
 
 def test_distances_are_those_of_feature_space(X):
@@ -61,13 +62,6 @@ def test_a_weight_is_copies(X, rng):
 def test_equal_rows_leave_nothing_to_choose():
     found = seeds(Gram(Gaussian(0.5), np.ones((5, 2))).held(), np.ones(5), 3, 2)
     assert found.shape == (2, 3)
-
-
-def test_random_seeds_are_distinct_and_have_weight(X):
-    weights = np.ones(40)
-    weights[:30] = 0
-    found = random_seeds(weights, np.arange(40), 10, 3, np.random.default_rng(0))
-    assert np.array_equal(np.sort(found, axis=1), np.tile(np.arange(30, 40), (3, 1)))
 
 
 def test_rows_go_to_the_nearest_seed(X):

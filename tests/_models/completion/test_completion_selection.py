@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.testing import assert_allclose
 
-from preimage._models.completion import HiddenRows, SubspaceFit, complete_rows, fill, neighbor_start
+from preimage._models.completion import HiddenRows, Indicators, SubspaceFit, fill_near
 from preimage._models.components import Wanted
 from preimage.descent import Box
 from preimage.kernels import Gaussian
@@ -14,19 +14,19 @@ X[:, 1] = X[:, 0] ** 2
 
 def drawn(n_entries=60, observed=None):
     observed = np.ones(X.shape, bool) if observed is None else observed
-    return HiddenRows.draw(X, observed, n_entries=n_entries, n_folds=3, fraction=0.4, rng=np.random.default_rng(1))
+    options = {"n_folds": 3, "fraction": 0.4, "indicators": Indicators(4)}
+    return HiddenRows.draw(X, observed, n_entries=n_entries, rng=np.random.default_rng(1), **options)
 
 
 def test_errors_are_those_of_models_without_the_fold():
     hidden, fit, noises = drawn(), SubspaceFit(Gaussian(0.2), Wanted(), None), [1e-3, 1e-2]
-    found = hidden.errors(fit, noises, 2.0, Box())
+    found = hidden.energy_errors(fit, noises, 2.0, Box())
     for number, noise in enumerate(noises):
         for place, row in enumerate(hidden.numbers):
             training = X[hidden.folds != hidden.folds[row]]
             model = SubspaceFit(Gaussian(0.2), Wanted(), noise)(training)
             known = ~hidden.hidden[place][None, :]
-            start = neighbor_start(complete_rows(training), X[row][None, :], known, 2.0)
-            z = fill(model.energy, known, start, box=Box(), max_iter=60).points[0]
+            z = fill_near(model.energy, X[row][None, :], known, training, 2.0, box=Box(), max_iter=60).points[0]
             expected = np.sum((z - X[row])[hidden.hidden[place]] ** 2)
             assert_allclose(found[number, place], expected, rtol=1e-3, atol=1e-6)
 

@@ -5,21 +5,17 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from preimage._engine.arrays import to_numpy
-from preimage._models.completion import ConditionalMeans, Trend, fit_conditional, fitted_spread, wide_columns, widened
-from preimage._models.completion._conditional import (
+from preimage._models.completion import ConditionalMeans, Indicators, Trend, fit_conditional, median_distance
+from preimage._models.completion._conditional import TREND_RIDGES, members, relevance_of
+from preimage._models.completion._conditional_fit import mixing_weights, wide_columns
+from preimage._models.completion._neighbors import (
+    LEAST_RELEVANCE,
     LOCAL_RIDGES,
     RELATIVE_WIDTH,
-    TREND_RIDGES,
     Neighbors,
-    Precision,
-    each_member,
-    members,
-    mixture,
-    relevance_of,
+    relevances,
 )
-from preimage._models.completion._mixing import mixing_weights
-from preimage._models.completion._relevance import LEAST_RELEVANCE, relevances
-from preimage._models.completion._start import PartialRows, median_distance
+from preimage._models.completion._partial_rows import PartialRows
 
 rng = np.random.default_rng(0)
 t = rng.uniform(-2, 2, size=(70, 1))
@@ -31,20 +27,18 @@ KNOWN[~KNOWN.any(axis=1), 1] = True
 KNOWN[KNOWN.all(axis=1), 0] = False
 
 
+def model(points=POINTS):
+    count, numbers = len(members(4)), Indicators(4)
+    return ConditionalMeans(points, Trend.of(points), np.full(count, 1 / count), relevance_of(points, numbers), numbers)
+
+
 def of_queries():
-    rows = PartialRows.of(QUERIES, KNOWN)
-    return rows, Neighbors.of(POINTS, rows, relevance=relevance_of(POINTS)), Precision.of(Trend.of(POINTS))
-
-
-def model(weights=None):
-    choices = members(4)
-    weights = np.full(len(choices), 1 / len(choices)) if weights is None else weights
-    return ConditionalMeans(POINTS, Trend.of(POINTS), weights, relevance_of(POINTS))
+    [(_, found)] = model().blocks(QUERIES, KNOWN, None)
+    return found
 
 
 def test_neighbors_are_the_nearest_rows_by_known_entries_that_matter():
-    _, neighbors, _ = of_queries()
-    relevance = relevance_of(POINTS)
+    neighbors, relevance = of_queries().neighbors, model().relevance
     for number in range(12):
         weights = (~KNOWN[number]).astype(float) @ relevance
         squared = ((POINTS - QUERIES[number]) ** 2 * np.where(KNOWN[number], weights, 0)).sum(axis=1)
@@ -54,9 +48,8 @@ def test_neighbors_are_the_nearest_rows_by_known_entries_that_matter():
 
 def test_ridge_regressions_around_a_trend_are_those_of_its_residuals():
     """Against residuals that are formed one by one: what each neighbour has more than the trend says of it."""
-    rows, neighbors, precisions = of_queries()
-    choices = members(4)
-    found = each_member(choices, neighbors, rows, KNOWN, precisions)
+    choices, neighbors = members(4), of_queries().neighbors
+    found = of_queries().estimates(np.eye(len(choices)))
     covariance = np.cov(POINTS.T, bias=True)
     for number, member in enumerate(choices):
         if member.trend is None or member.average is None:
@@ -76,10 +69,9 @@ def test_ridge_regressions_around_a_trend_are_those_of_its_residuals():
 
 
 def test_a_mixture_is_the_weighted_mean_of_its_members():
-    rows, neighbors, precisions = of_queries()
-    choices, weights = members(4), rng.dirichlet(np.ones(len(members(4))))
-    each = each_member(choices, neighbors, rows, KNOWN, precisions)
-    found = mixture(choices, weights, neighbors, rows, KNOWN, precisions)
+    weights = rng.dirichlet(np.ones(len(members(4))))
+    each = of_queries().estimates(np.eye(weights.size))
+    found = of_queries().estimates(weights[None])[0]
     assert_allclose(found[~KNOWN], np.tensordot(weights, each, 1)[~KNOWN], atol=1e-10)
 
 
@@ -89,10 +81,9 @@ def test_rows_are_filled_alike_alone_and_in_every_namespace(xp):
     for number in range(3):
         one = model().fill(QUERIES[number : number + 1], KNOWN[number : number + 1])
         assert_allclose(one[0], whole[number], atol=1e-10)
-    converted = ConditionalMeans(
-        xp.asarray(POINTS), Trend.of(xp.asarray(POINTS)), model().weights, relevance_of(xp.asarray(POINTS))
+    assert_allclose(
+        to_numpy(model(xp.asarray(POINTS)).fill(xp.asarray(QUERIES), xp.asarray(KNOWN, bool))), whole, atol=1e-9
     )
-    assert_allclose(to_numpy(converted.fill(xp.asarray(QUERIES), xp.asarray(KNOWN, bool))), whole, atol=1e-9)
 
 
 def test_rows_at_the_same_distance_are_taken_in_their_order():
@@ -147,7 +138,7 @@ class TestFits:
     def test_hidden_entries_are_not_seen_by_what_restores_them(self, complete):
         known = np.ones(POINTS.shape, dtype=bool) if complete else np.random.default_rng(3).random(POINTS.shape) > 0.2
         known[:, 0] |= ~known.any(axis=1)
-        scale = median_distance(PartialRows.of(POINTS, known))
+        scale = median_distance(POINTS, known)
         fit = fit_conditional(POINTS, known, scale, rng=np.random.default_rng(0))
         rows, columns = fit.judged.places
         assert_array_equal(fit.judged.truth, POINTS[rows, columns])
@@ -174,9 +165,15 @@ class TestBounds:
             values, known, np.array([3, 2]), np.array([0, 1]), np.array([4.0, 3.0]), np.array([3.9, 5.0])
         )
         assert_array_equal(wide, [True, False])
-        low, high = widened(values.min(axis=0), values.max(axis=0), wide)
-        assert_allclose(low, [-2, 0])
-        assert_allclose(high, [6, 3])
+
+    def test_bounds_are_half_a_range_wider_where_that_restores_entries_better(self):
+        known = np.ones(POINTS.shape, dtype=bool)
+        fit = fit_conditional(POINTS, known, 1.0, rng=np.random.default_rng(0))
+        low, high = POINTS.min(axis=0), POINTS.max(axis=0)
+        wide = wide_columns(POINTS, known, *fit.judged.places, fit.judged.truth, fit.restored())
+        found = fit.bounds(POINTS, known, low, high)
+        assert wide.any() and not wide.all()
+        assert_allclose(found, [low - 0.5 * wide * (high - low), high + 0.5 * wide * (high - low)])
 
     def test_entries_within_the_range_decide_nothing(self):
         values, known = np.arange(8.0).reshape(4, 2), np.ones((4, 2), dtype=bool)
@@ -187,7 +184,7 @@ class TestBounds:
 def test_relevance_sees_waves_and_not_noise():
     x = np.random.default_rng(0).uniform(-np.pi, np.pi, size=(400, 1))
     rows = np.hstack([x, np.cos(2 * x), np.random.default_rng(1).normal(size=(400, 1))])
-    found = relevances(rows)
+    found = relevances(rows, np.arange(3))
     assert found[1, 0] > 0.8  # cos 2x from x
     assert found[0, 1] < 0.2  # but not x from cos 2x
     assert found[2, 0] < 0.1 and found[2, 1] < 0.1
@@ -197,7 +194,7 @@ def test_relevance_sees_waves_and_not_noise():
 def test_draws_have_the_mean_and_spread_as_fitted():
     known = np.ones(POINTS.shape, dtype=bool)
     fit = fit_conditional(POINTS, known, 1.0, rng=np.random.default_rng(0))
-    spread = fitted_spread(fit, POINTS, known)
+    spread = fit.spread(POINTS, known)
     assert spread > 0
     draws = fit.model.draw(QUERIES, KNOWN, spread, n_draws=400, rng=np.random.default_rng(0))
     assert np.all(draws[:, KNOWN] == QUERIES[KNOWN])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from preimage._models.completion import PartialRows, SubspaceFit, fit_incomplete, median_distance, neighbor_start
+from preimage._models.completion import SubspaceFit, fit_incomplete, median_distance, neighbor_start
 from preimage._models.components import Wanted
 from preimage.descent import Box
 from preimage.kernels import Gaussian, Linear
@@ -22,8 +22,7 @@ def incomplete(X, fraction, seed=0):
 
 
 def fitted(fit, X, observed, **options):
-    rows = PartialRows.of(X, observed)
-    start = neighbor_start(rows, X, observed, median_distance(rows), same=True)
+    start = neighbor_start(X, observed, median_distance(X, observed))
     settings = {"box": Box(), "tol": 0.0, "max_iter": 6, "rng": np.random.default_rng(0)} | options
     return start, fit_incomplete(fit, observed, start, **settings)
 

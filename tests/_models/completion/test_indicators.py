@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from preimage._models.completion import ColumnScale, Indicators
-from preimage._models.completion._hiding import hidden_entries
-from preimage._models.completion._relevance import relevances
+from preimage._models.completion._neighbors import relevances
+from preimage._models.completion._partial_rows import hidden_entries
 
 RNG = np.random.default_rng(0)
 SIZES = (3, 1, 2)

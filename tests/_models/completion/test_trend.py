@@ -25,7 +25,7 @@ def naive_means(mean, covariance, row, known):
 
 def test_means_given_known_entries_are_those_of_the_block_formula(xp):
     trend = Trend.of(xp.asarray(ROWS))
-    found = to_numpy(conditional_means(trend.mean, trend.precision(1e-2), xp.asarray(ROWS), xp.asarray(KNOWN, bool)))
+    found = to_numpy(conditional_means(trend.precision(1e-2), xp.asarray(ROWS), xp.asarray(KNOWN, bool)))
     covariance = np.cov(ROWS.T, bias=True)
     covariance += 1e-2 * np.trace(covariance) / 5 * np.eye(5)
     for row, known, means in zip(ROWS, KNOWN, found, strict=True):
@@ -70,4 +70,4 @@ def test_filled_entries_count_with_their_variance():
 
 @pytest.mark.parametrize("rows", [np.ones((4, 3)), np.ones((1, 2))])
 def test_rows_without_variance_have_a_precision(rows):
-    assert np.isfinite(Trend.of(rows).precision(1e-3)).all()
+    assert np.isfinite(Trend.of(rows).precision(1e-3).matrix).all()

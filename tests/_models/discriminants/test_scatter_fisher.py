@@ -31,7 +31,7 @@ def test_scatter_within_has_the_rank_of_the_rows_less_the_classes(rng):
     assert np.linalg.matrix_rank(ClassMoments.of(K, codes, 2).within, tol=1e-9) == 18
 
 
-@pytest.mark.parametrize("regularizer", ["norm", "identity", "both"])
+@pytest.mark.parametrize("regularizer", ["norm", "identity"])
 def test_cholesky_eigen_and_quadratic_program_agree(rng, regularizer):
     X, codes = data(rng)
     K = Gaussian(0.3)(X)
@@ -39,8 +39,8 @@ def test_cholesky_eigen_and_quadratic_program_agree(rng, regularizer):
     many = scatter_problem(K, codes, regularizer=regularizer, n_ridges=100)
     noise, means, between, _ = few.on_distinct_points(0.01)
     contrast = means[1] - means[0]
-    ratios, alpha = few.directions(0.01)
-    by_eigenvectors = many.directions(0.01)
+    ratios, alpha = few.directions([0.01])[0]
+    by_eigenvectors = many.directions([0.01])[0]
     program = cho_solve(cho_factor(noise), contrast)
     program /= contrast @ program  # minimises αᵀN_μα subject to αᵀμ = 1
     generalized = eigh(between @ between.T, noise)[1][:, -1:]
@@ -58,7 +58,7 @@ def test_direction_of_ridge_regression_with_a_constant(rng, regularizer):
     H = np.eye(50) - 1 / 50
     penalty = K if regularizer == "norm" else np.eye(50)
     regression = np.linalg.solve(K @ H @ K + 0.1 * penalty, K @ H @ y)[:, None]
-    _, alpha = scatter_problem(K, codes, regularizer=regularizer, is_relative=False).directions(0.1)
+    _, alpha = scatter_problem(K, codes, regularizer=regularizer, is_relative=False).directions([0.1])[0]
     same_up_to_scale(K @ alpha, K @ regression)
 
 
@@ -69,7 +69,7 @@ def test_repeated_points_change_nothing_with_the_norm(rng):
     values = []
     for points in (X, Z):
         problem = scatter_problem(kernel(X, points), codes, gram=kernel(points), is_relative=False)
-        _, alpha = problem.directions(0.1)
+        _, alpha = problem.directions([0.1])[0]
         values.append(kernel(X, points) @ alpha)
     same_up_to_scale(*values)
 
@@ -78,9 +78,9 @@ def test_relative_ridges_do_not_see_the_scale_of_the_kernel(rng):
     X, codes = data(rng)
     K = Gaussian(0.3)(X)
     for regularizer in ("norm", "identity", "both"):
-        a, b = (scatter_problem(s * K, codes, regularizer=regularizer).directions(0.1)[1] for s in (1.0, 100.0))
+        a, b = (scatter_problem(s * K, codes, regularizer=regularizer).directions([0.1])[0][1] for s in (1.0, 100.0))
         same_up_to_scale(K @ a, K @ b)
-    a, b = (GramFisher(s * K, codes, 2).directions(0.1)[1] for s in (1.0, 100.0))
+    a, b = (GramFisher(s * K, codes, 2).directions([0.1])[0][1] for s in (1.0, 100.0))
     same_up_to_scale(a, b)
 
 
@@ -93,7 +93,7 @@ def test_tangent_term_never_raises_the_variation_along_the_transformation(rng):
     for weight in (0, 0.1, 1, 10, 100):
         B = PointCoordinates(kernel(X), "norm").basis
         problem = scatter_problem(kernel(X), codes, tangent=weight * 50 * (B.T @ G) @ (B.T @ G).T)
-        _, alpha = problem.directions(0.01)
+        _, alpha = problem.directions([0.01])[0]
         means = problem.moments_of(alpha).means[:, 0]
         gap = means[1] - means[0]
         variations.append(np.sum((G.T @ alpha) ** 2) / gap**2)

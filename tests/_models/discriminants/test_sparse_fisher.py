@@ -19,7 +19,7 @@ def test_sparse_path_is_optimal_and_ends_at_the_discriminant(rng):
         assert_allclose(slope[alpha != 0], penalty * np.sign(alpha[alpha != 0]), rtol=1e-8)
         assert np.max(np.abs(slope)) <= penalty * (1 + 1e-8)
         assert_allclose(contrast @ alpha, 1)
-    same_up_to_scale(path.coefficients[:, -1:], problem.directions(0.1)[1])
+    same_up_to_scale(path.coefficients[:, -1:], problem.directions([0.1])[0][1])
     first = int(np.argmax(np.abs(contrast)))
     assert_allclose(path.at(np.inf), np.eye(50)[first] / contrast[first])
 
@@ -34,5 +34,5 @@ def test_polished_support_is_the_discriminant_on_it(rng):
     few = scatter_problem(
         kernel(X, X[support]), codes, regularizer="identity", gram=kernel(X[support]), is_relative=False
     )
-    _, alpha = few.directions(0.1)
+    _, alpha = few.directions([0.1])[0]
     same_up_to_scale(polished(noise, contrast, support)[support, None], alpha)

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from labels import label
 from numpy.testing import assert_allclose, assert_array_equal
 
-from preimage._models.machines import best_threshold
-from preimage._models.machines.outputs import (
+from preimage._models.machines import (
     Binary,
     Coordinates,
     Detection,
@@ -21,8 +20,9 @@ from preimage._models.machines.outputs import (
     OneVsRest,
     Output,
     Regression,
+    best_threshold,
 )
-from preimage._models.machines.outputs._classes import couple
+from preimage._models.machines._coupling import couple
 from preimage.persistence._file import from_bytes, to_bytes
 
 OBJECTS = np.array(["a", "long", "b"], dtype=object)

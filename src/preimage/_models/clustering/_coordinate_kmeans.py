@@ -13,7 +13,7 @@ from preimage._engine.arrays import in_memory, is_lazy, take_rows
 from preimage._engine.progress import stage
 from preimage._engine.rows import map_rows, sum_rows
 from preimage._engine.typing import Array, Rows
-from preimage._models.clustering._restarts import Search, best, improves_too_little
+from preimage._models.clustering._restarts import Found, Search, best, improves_too_little, plus_plus_seeds
 
 # Rows whose coordinates are worked on together: with a few hundred coordinates, some MiB per thread. Ten times more
 # would leave threads without blocks on a few thousand rows.
@@ -88,30 +88,10 @@ ONLINE_BLOCK = 4096
 
 
 @dataclass(frozen=True)
-class CoordinateClusters:
-    """Centres in coordinates, and how they were found.
-
-    Attributes
-    ----------
-    centers : array of shape (k, m)
-    sizes : array of shape (k,)
-        Sums of weights of the points nearest to the centres.
-    inertia : float
-        Σ wᵢ ‖φ(xᵢ) − m‖², including the part of φ(xᵢ) outside the subspace.
-    path : array of shape (n_iter,)
-        The inertia at each iteration; it never increases.
-    converged : bool
-    """
+class CoordinateClusters(Found):
+    """Centres in coordinates, shape (k, m), and how they were found."""
 
     centers: np.ndarray
-    sizes: np.ndarray
-    inertia: float
-    path: np.ndarray
-    converged: bool
-
-    @property
-    def n_iter(self) -> int:
-        return len(self.path)
 
 
 def coordinate_kmeans(data: CoordinatePass, search: Search) -> CoordinateClusters:
@@ -230,7 +210,7 @@ def _seeds(Y: Array, weights: Array, search: Search) -> np.ndarray:
     """Seeds among the rows of Y, drawn along their distance from the mean."""
     squared = np.einsum("ij,ij->i", Y, Y)
     order = np.argsort(squared - 2 * (Y @ (weights @ Y)) / weights.sum(), kind="stable")
-    return search.seeds(lambda numbers: Y[numbers] @ Y.T, squared, weights, order)
+    return plus_plus_seeds(lambda numbers: Y[numbers] @ Y.T, squared, weights, order, search)
 
 
 def _online_pass(data: CoordinatePass, centers: Array, sizes: Array, seeds: Array) -> CoordinateClusters:
@@ -267,7 +247,7 @@ class _Run:
         self.has_converged = still or bool(improves_too_little(np.array(self.path), self.tol))
 
     def result(self) -> CoordinateClusters:
-        return CoordinateClusters(self.centers, self.sizes, self.path[-1], np.array(self.path), self.has_converged)
+        return CoordinateClusters(self.sizes, self.path[-1], np.array(self.path), self.has_converged, self.centers)
 
 
 @dataclass(frozen=True)

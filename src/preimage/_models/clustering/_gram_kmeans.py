@@ -10,7 +10,7 @@ from preimage._engine.arrays import from_numpy, is_host, itemsize, take_rows, to
 from preimage._engine.progress import stage
 from preimage._engine.rows import cut, for_blocks
 from preimage._engine.typing import Array
-from preimage._models.clustering._restarts import Search, best, improves_too_little, seed_labels
+from preimage._models.clustering._restarts import Found, Search, best, improves_too_little, plus_plus_seeds, seed_labels
 from preimage.feature_space import Gram, require_finite
 
 # Fraction of rows with entries above which a matrix that is not held is multiplied as a whole: by symmetry each entry
@@ -62,7 +62,7 @@ BLOCK = 256
 
 
 @dataclass(frozen=True)
-class Partition:
+class Partition(Found):
     r"""Clusters of n points in feature space.
 
     Centres are the weighted means :math:`m_\nu = \sum_{i \in \nu} w_i \varphi(x_i) / n_\nu` of `members`; `labels` are
@@ -70,32 +70,19 @@ class Partition:
 
     Attributes
     ----------
+    sizes, inertia, path, converged
+        As in `Found`.
     members : integer array of shape (n,)
         The partition whose means are the centres; −1 belongs to none.
-    sizes : array of shape (k,)
-        Sums of weights of the clusters.
     squared_norms : array of shape (k,)
         ‖m‖² of the centres.
     labels : integer array of shape (n,)
         The nearest centre of every point.
-    inertia : float
-        Σ wᵢ ‖φ(xᵢ) − m‖² with the nearest centres.
-    path : array of shape (n_iter,)
-        The inertia at each iteration; it never increases.
-    converged : bool
     """
 
     members: np.ndarray
-    sizes: np.ndarray
     squared_norms: np.ndarray
     labels: np.ndarray
-    inertia: float
-    path: np.ndarray
-    converged: bool
-
-    @property
-    def n_iter(self) -> int:
-        return len(self.path)
 
     def coefficients(self, weights: Array) -> np.ndarray:
         """Γ with centres m_ν = Σᵢ γᵢν φ(xᵢ), shape (n, k)."""
@@ -113,7 +100,7 @@ def gram_kmeans(gram: Gram, weights: Array, search: Search) -> Partition:
     k, online = search.n_clusters, search.algorithm == "online"
     if isinstance(search.init, str):
         rows_of = lambda numbers: kernel_rows(gram, numbers)
-        seeds = search.seeds(rows_of, diagonal, weights, mean_order(gram, weights))
+        seeds = plus_plus_seeds(rows_of, diagonal, weights, mean_order(gram, weights), search)
         starts = _only_seeds(seeds, weights.size) if online else seed_labels(rows_of, diagonal, seeds)
     else:
         starts = search.init[None, :]
@@ -228,8 +215,7 @@ def gram_online(gram: Gram, starts: Array, n_clusters: int, weights: Array) -> P
                 if state.members[number] < 0:
                     state.take(number, row * weights, diagonal[number])
     # One iteration of Lloyd's algorithm from the final partition gives labels and inertia.
-    runs = [gram_lloyd(gram, state.members[None, :], n_clusters, weights, max_iter=1) for state in states]
-    return replace(best(runs), converged=True)
+    return replace(gram_lloyd(gram, members, n_clusters, weights, max_iter=1), converged=True)
 
 
 def mean_order(gram: Gram, weights: Array) -> np.ndarray:
@@ -245,6 +231,7 @@ def _only_seeds(seeds: Array, n: int) -> np.ndarray:
     return labels
 
 
+@dataclass
 class _Runs:
     """Runs of Lloyd's algorithm side by side, one per row of the arrays.
 
@@ -252,27 +239,21 @@ class _Runs:
     (n_runs, k, n). `next_members` are the points' clusters after the moves that `sums` does not have yet.
     """
 
-    def __init__(
-        self,
-        gram: Gram,
-        weights: Array,
-        diagonal: Array,
-        tol: float,
-        names: Array,
-        sums: Array,
-        members: Array,
-        next_members: Array,
-        path: Array,
-    ) -> None:
-        self.gram, self.weights, self.diagonal, self.tol = gram, weights, diagonal, tol
-        self.counts = weights > 0
-        self.names, self.sums, self.members, self.next_members, self.path = names, sums, members, next_members, path
+    gram: Gram
+    weights: Array
+    diagonal: Array
+    tol: float
+    names: Array
+    sums: Array
+    members: Array
+    next_members: Array
+    path: Array
 
     @classmethod
     def start(cls, gram: Gram, starts: Array, k: int, weights: Array, tol: float) -> _Runs:
         n_runs, n = starts.shape
         diagonal = to_numpy(gram.diagonal()).astype(np.float64)
-        first = np.stack([_without_empty(start, weights > 0, k, np.zeros(n)) for start in starts])
+        first = _all_filled(starts, weights > 0, k, np.zeros((n_runs, n)))
         nobody, sums = np.full_like(first, -1), np.zeros((n_runs, k, n))
         return cls(gram, weights, diagonal, tol, np.arange(n_runs), sums, nobody, first, np.zeros((n_runs, 0)))
 
@@ -283,13 +264,13 @@ class _Runs:
         """The runs that go on."""
         if which.all():
             return self
-        state = (self.names, self.sums, self.members, self.next_members, self.path)
-        return _Runs(self.gram, self.weights, self.diagonal, self.tol, *(array[which] for array in state))
+        state = ("names", "sums", "members", "next_members", "path")
+        return replace(self, **{name: getattr(self, name)[which] for name in state})
 
     def add_products(self) -> None:
         """Bring the sums up to the next members."""
         gram, (n_runs, k, n) = self.gram, self.sums.shape
-        moves = (self.members != self.next_members) & self.counts
+        moves = (self.members != self.next_members) & (self.weights > 0)
         n_moves = np.count_nonzero(moves)
         if gram.is_held and n_moves <= n_runs * n * k / (k + ROWS_FOR_A_COPY):
 
@@ -326,8 +307,8 @@ class _Runs:
         self.labels, scores = _nearest(self.sums, -2 / self.sizes, self.squared_norms)
         distances = self.diagonal + scores
         self.path = np.concatenate([self.path, (distances @ self.weights)[:, None]], axis=1)
-        self.next_members = _all_filled(self.labels, self.weights, k, distances)
-        still = np.all((self.next_members == self.members) | ~self.counts, axis=1)
+        self.next_members = _all_filled(self.labels, self.weights > 0, k, distances)
+        still = np.all((self.next_members == self.members) | (self.weights == 0), axis=1)
         self.converged = still | improves_too_little(self.path, self.tol)
 
     def result(self, run: int) -> Partition:
@@ -397,16 +378,14 @@ def _totals(members: Array, values: Array, k: int) -> np.ndarray:
     return np.bincount(bins, values, n_runs * (k + 1)).reshape(n_runs, k + 1)[:, 1:]
 
 
-def _all_filled(labels: Array, weights: Array, k: int, distances: Array) -> np.ndarray:
-    """The labels of all runs, with points moved to clusters that have none."""
-    if np.all(_totals(labels, weights, k) > 0):
-        return labels
-    return np.stack([_without_empty(each, weights > 0, k, far) for each, far in zip(labels, distances, strict=True)])
+def _all_filled(labels: Array, counts: Array, k: int, distances: Array) -> np.ndarray:
+    """The labels of all runs, with the farthest point of a cluster of several moved to each cluster that has none."""
+    return np.stack([_without_empty(each, counts, k, far) for each, far in zip(labels, distances, strict=True)])
 
 
-def _without_empty(labels: Array, counts: Array, n_clusters: int, distances: Array) -> np.ndarray:
-    """The labels, with the farthest point of a cluster of several moved to each cluster that has none."""
-    sizes = np.bincount(labels[counts] + 1, minlength=n_clusters + 1)[1:]
+def _without_empty(labels: Array, counts: Array, k: int, distances: Array) -> np.ndarray:
+    sizes = np.bincount(labels[counts] + 1, minlength=k + 1)  # the first is of points in no cluster
+    sizes[0] = labels.size + 1  # from which points may always leave
     if np.all(sizes > 0):
         return labels
     labels = labels.copy()
@@ -415,10 +394,8 @@ def _without_empty(labels: Array, counts: Array, n_clusters: int, distances: Arr
         empty = np.flatnonzero(sizes == 0)
         if empty.size == 0:
             break
-        old = labels[number]
-        if counts[number] and (old < 0 or sizes[old] > 1):
-            labels[number] = empty[0]
-            sizes[empty[0]] = 1
-            if old >= 0:
-                sizes[old] -= 1
+        old = labels[number] + 1
+        if counts[number] and sizes[old] > 1:
+            labels[number], sizes[empty[0]] = empty[0] - 1, 1
+            sizes[old] -= 1
     return labels

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -29,9 +29,9 @@ class Search:
     Attributes
     ----------
     n_clusters : int
-    init : "k-means++", "random" or integer array of shape (n,)
-        How centres start: spread out by their distances, at random rows, or as means of the rows with the labels
-        given, of which there is one run; −1 is a row without a label.
+    init : "k-means++" or integer array of shape (n,)
+        How centres start: spread out by their distances, or as means of the rows with the labels given, of which there
+        is one run; −1 is a row without a label.
     n_init : int
         Runs from different seeds.
     algorithm : "lloyd" or "online"
@@ -53,24 +53,33 @@ class Search:
     rng: np.random.Generator
     runs_at_once: int = sys.maxsize
 
-    def seeds(self, rows_of: RowsOf, diagonal: Array, weights: Array, order: Array) -> np.ndarray:
-        """Row numbers to start from, shape (n_init, n_clusters); parameters are those of `plus_plus_seeds`."""
-        if isinstance(self.init, str) and self.init == "random":
-            return random_seeds(weights, order, self.n_clusters, self.n_init, self.rng)
-        return plus_plus_seeds(rows_of, diagonal, weights, order, self.n_clusters, self.n_init, self.rng)
 
+@dataclass(frozen=True)
+class Found:
+    """How a run ended.
 
-class Run(Protocol):
-    """What is asked of the result of a run to compare it with others."""
+    Attributes
+    ----------
+    sizes : array of shape (k,)
+        Sums of weights of the clusters.
+    inertia : float
+        Σ wᵢ ‖φ(xᵢ) − m‖² with the nearest centres, including parts of φ(xᵢ) outside of a subspace.
+    path : array of shape (n_iter,)
+        The inertia at each iteration; it never increases.
+    converged : bool
+    """
+
+    sizes: np.ndarray
+    inertia: float
+    path: np.ndarray
+    converged: bool
 
     @property
-    def inertia(self) -> float: ...
-
-    @property
-    def path(self) -> Array: ...
+    def n_iter(self) -> int:
+        return len(self.path)
 
 
-AnyRun = TypeVar("AnyRun", bound=Run)
+AnyRun = TypeVar("AnyRun", bound=Found)
 
 
 def best(runs: Sequence[AnyRun]) -> AnyRun:
@@ -91,16 +100,8 @@ def improves_too_little(path: Array, tol: float) -> Array:
     return path[..., -2] - path[..., -1] <= tol * (path[..., 0] - path[..., -1])
 
 
-def plus_plus_seeds(
-    rows_of: RowsOf,
-    diagonal: Array,
-    weights: Array,
-    order: Array,
-    n_clusters: int,
-    n_runs: int,
-    rng: np.random.Generator,
-) -> np.ndarray:
-    r"""Seeds of k-means++ in feature space, shape (n_runs, n_clusters), for all runs together.
+def plus_plus_seeds(rows_of: RowsOf, diagonal: Array, weights: Array, order: Array, search: Search) -> np.ndarray:
+    r"""Seeds of k-means++ in feature space, shape (n_init, n_clusters), for all runs of a search together.
 
     Each seed is drawn with probability proportional to :math:`w_i \min_\nu \|\varphi(x_i) - \varphi(x_\nu)\|^2`; of
     2 + log k draws the one that lowers the sum most is taken [1]_.
@@ -116,14 +117,14 @@ def plus_plus_seeds(
     order : integer array of shape (n,)
         The order along which draws are made. With one that depends on the data alone, a seed means the same for
         shuffled data, and a weight the same as copies.
-    n_clusters, n_runs : int
-    rng : numpy.random.Generator
+    search : Search
 
     References
     ----------
     .. [1] D. Arthur, S. Vassilvitskii, "k-means++: the advantages of careful seeding",
        SODA 2007.
     """
+    n_clusters, n_runs, rng = search.n_clusters, search.n_init, search.rng
     n_draws = 2 + int(np.log(n_clusters))
     runs = np.arange(n_runs)
     seeds = np.empty((n_runs, n_clusters), dtype=np.intp)
@@ -141,13 +142,6 @@ def plus_plus_seeds(
         closest[runs, seeds[:, step]] = unused[runs, seeds[:, step]] = 0
         mass = closest * weights
     return seeds
-
-
-def random_seeds(weights: Array, order: Array, n_clusters: int, n_runs: int, rng: np.random.Generator) -> np.ndarray:
-    """Distinct rows drawn with probabilities proportional to their weights, shape (n_runs, n_clusters)."""
-    probabilities = weights[order] / weights.sum()
-    draw = lambda: order[rng.choice(order.size, n_clusters, replace=False, p=probabilities)]
-    return np.stack([draw() for _ in range(n_runs)])
 
 
 def seed_labels(rows_of: RowsOf, diagonal: Array, seeds: Array) -> np.ndarray:

@@ -22,19 +22,19 @@ class Indicators:
         Columns that are numbers themselves.
     sizes : tuple of int
         Numbers of categories of the other entries.
-    center, scale : arrays of shape (d,)
+    center, scale : arrays of shape (d,), or None where all columns are numbers
         Columns of the table are (x − center)/scale.
     """
 
     n_numbers: int
-    sizes: tuple[int, ...]
-    center: Array
-    scale: Array
+    sizes: tuple[int, ...] = ()
+    center: Array = None
+    scale: Array = None
 
     @property
     def groups(self) -> np.ndarray:
         """The number of the entry that each column belongs to."""
-        return groups_of(self.n_numbers, self.sizes)
+        return np.repeat(np.arange(self.n_numbers + len(self.sizes)), [1] * self.n_numbers + list(self.sizes))
 
     @property
     def parts(self) -> list[slice]:
@@ -54,14 +54,13 @@ class Indicators:
         -------
         list of arrays of shape (..., number of categories)
         """
-        return [self._probabilities(rows[..., part], part) for part in self.parts]
-
-    def _probabilities(self, columns: Array, part: slice) -> Array:
-        xp = array_namespace(columns)
-        found = xp.clip(columns * self.scale[part] + self.center[part], min=0.0, max=1.0)
-        total = xp.sum(found, axis=-1, keepdims=True)
-        even = xp.ones_like(found) / found.shape[-1]
-        return xp.where(total > 0, found / xp.where(total > 0, total, xp.ones_like(total)), even)
+        xp, result = array_namespace(rows), []
+        for part in self.parts:
+            found = xp.clip(rows[..., part] * self.scale[part] + self.center[part], min=0.0, max=1.0)
+            total = xp.sum(found, axis=-1, keepdims=True)
+            even = xp.ones_like(found) / found.shape[-1]
+            result.append(xp.where(total > 0, found / xp.where(total > 0, total, xp.ones_like(total)), even))
+        return result
 
     def with_drawn(self, rows: Array, chances: list[np.ndarray], uniform: np.ndarray) -> Array:
         """Rows in which the columns of each entry are those of one category, drawn at random.
@@ -114,8 +113,3 @@ class Indicators:
             left = np.where(total > 0, left / np.where(total > 0, total, 1.0), p)
             found.append(kept + (1 - kept.sum(axis=2, keepdims=True)) * left)
         return found
-
-
-def groups_of(n_numbers: int, sizes: tuple[int, ...]) -> np.ndarray:
-    """The number of the entry that each column belongs to, numbers first."""
-    return np.repeat(np.arange(n_numbers + len(sizes)), [1] * n_numbers + list(sizes))

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 
 from preimage._engine.arrays import array_namespace
+from preimage._engine.registry import Part, Registry
 from preimage._engine.typing import Array
 
 # Residuals, in units of the scale, from which on entries count as outliers: one in 400 of a normal distribution.
@@ -80,13 +81,16 @@ class Tukey(Loss):
         return array_namespace(squares).clip(1 - squares / OUTLIER**2, min=0.0)
 
 
-LOSSES: dict[str, type[Loss]] = {"huber": Huber, "l1": Absolute, "cauchy": Cauchy, "tukey": Tukey}
+LOSSES: Registry[Loss] = Registry(
+    "loss",
+    Part("huber", Huber, "squares near zero, linear in gross errors", on_command_line=True),
+    Part("l1", Absolute, "linear", on_command_line=True),
+    Part("cauchy", Cauchy, "logarithmic, nearly ignores gross errors", on_command_line=True),
+    Part("tukey", Tukey, "constant beyond three scales, ignores gross errors", on_command_line=True),
+    also="None for plain denoising",
+)
 
 
 def as_loss(loss: str | Loss) -> Loss:
     """The loss that a name means."""
-    if isinstance(loss, Loss):
-        return loss
-    if isinstance(loss, str) and loss in LOSSES:
-        return LOSSES[loss]()
-    raise ValueError(f"Unknown loss {loss!r}; known are {', '.join(map(repr, LOSSES))}, and None for plain denoising.")
+    return loss if isinstance(loss, Loss) else LOSSES.made(loss)

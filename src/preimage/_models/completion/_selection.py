@@ -1,18 +1,22 @@
 """How well hidden entries are filled, for the choice of a kernel's width and of the noise."""
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 
 from preimage._engine.arrays import array_namespace, from_numpy, in_double, take_rows, to_numpy
 from preimage._engine.typing import Array
 from preimage._models.completion._conditional_fit import fit_conditional
-from preimage._models.completion._fill import fill
-from preimage._models.completion._hiding import hidden_entries
+from preimage._models.completion._energy import fill
+from preimage._models.completion._incomplete_fit import NoisySubspace, SubspaceFit
 from preimage._models.completion._indicators import Indicators
-from preimage._models.completion._model import NoisySubspace, SubspaceFit
-from preimage._models.completion._start import complete_rows, neighbor_start
+from preimage._models.completion._partial_rows import hidden_entries, neighbor_start
 from preimage.descent import Box
+
+# From numbers of rows to learn from, other rows, and their known entries to these rows filled in several ways.
+Fillings: TypeAlias = Callable[[np.ndarray, Array, Array], Iterable[Array]]
 
 # How often the rows are gone through until enough entries are hidden: more than this repeats the same few rows.
 MOST_REPEATS = 10
@@ -35,7 +39,7 @@ class HiddenRows:
     hidden : boolean array of shape (m, d)
     folds : integer array of shape (n,)
         The fold of each row.
-    indicators : Indicators or None
+    indicators : Indicators
         Columns that stand for categories, which are hidden together.
     """
 
@@ -44,7 +48,7 @@ class HiddenRows:
     numbers: np.ndarray
     hidden: np.ndarray
     folds: np.ndarray
-    indicators: Indicators | None = None
+    indicators: Indicators
 
     @classmethod
     def draw(
@@ -56,7 +60,7 @@ class HiddenRows:
         n_folds: int,
         fraction: float | None,
         rng: np.random.Generator,
-        indicators: Indicators | None = None,
+        indicators: Indicators,
     ) -> "HiddenRows":
         """Hide about `n_entries` entries (see `hidden_entries`), of as many rows as that takes, in a random order."""
         n = observed.shape[0]
@@ -64,7 +68,7 @@ class HiddenRows:
         order, numbers, hidden, found = rng.permutation(n), [], [], 0
         # Of incomplete rows each once: the others are filled without what is hidden (`seen`).
         for _ in range(MOST_REPEATS if observed.all() else 1):
-            mask = hidden_entries(observed, rng, fraction, None if indicators is None else indicators.groups)
+            mask = hidden_entries(observed, rng, fraction, indicators.groups)
             for row in order[mask[order].any(axis=1)]:
                 numbers.append(row)
                 hidden.append(mask[row])
@@ -86,49 +90,52 @@ class HiddenRows:
         """The judged rows of a slice."""
         return replace(self, numbers=self.numbers[selected], hidden=self.hidden[selected])
 
-    def errors(self, fit: SubspaceFit, noises: list[float], scale: float, box: Box) -> np.ndarray:
-        """Sums of squared errors of the hidden entries of each judged row, shape (len(noises), m).
-
-        Each row is filled by subspaces that are fitted to the other folds, one per fold for all noises.
+    def errors(self, fillings: Fillings, n_fillings: int) -> np.ndarray:
+        """Sums of squared errors of the hidden entries of each judged row, shape (n_fillings, m).
 
         Parameters
         ----------
-        fit : SubspaceFit
-            Its noise is not used.
-        noises : list of float
-            Fractions of the variance in feature space.
-        scale : float
-            The median squared distance of the rows, see `neighbor_start`.
-        box : Box
-            Bounds on missing entries.
+        fillings : callable
+            From numbers of rows to learn from, rows of another fold and their known entries (boolean) to these rows
+            filled, in `n_fillings` ways.
+        n_fillings : int
         """
-        errors = np.zeros((len(noises), self.numbers.size))
+        errors = np.zeros((n_fillings, self.numbers.size))
         for fold in np.unique(self.folds[self.numbers]):
             judged = np.flatnonzero(self.folds[self.numbers] == fold)
-            training = take_rows(self.rows, np.flatnonzero(self.folds != fold))
-            truth = take_rows(self.rows, self.numbers[judged])
-            hidden = self.hidden[judged]
-            seen = from_numpy(self.observed[self.numbers[judged]] & ~hidden, truth, dtype=array_namespace(truth).bool)
-            principal = fit(training).principal
-            start = neighbor_start(complete_rows(training), truth, seen, scale)
-            for number, noise in enumerate(noises):
-                energy = NoisySubspace.of(principal, noise).energy
-                filled = fill(energy, seen, start, box=box, max_iter=COMPARED_STEPS).points
-                squares = to_numpy(filled - truth) ** 2
-                errors[number, judged] = np.sum(np.where(hidden, squares, 0.0), axis=1)
+            truth, hidden = take_rows(self.rows, self.numbers[judged]), self.hidden[judged]
+            seen = self.as_known(self.observed[self.numbers[judged]] & ~hidden)
+            for number, filled in enumerate(fillings(np.flatnonzero(self.folds != fold), truth, seen)):
+                errors[number, judged] = np.sum(np.where(hidden, to_numpy(filled - truth) ** 2, 0.0), axis=1)
         return errors
 
+    def energy_errors(self, fit: SubspaceFit, noises: list[float], scale: float, box: Box) -> np.ndarray:
+        """`errors` of subspaces, one per fold for all noises, which are fractions of the variance in feature space.
+
+        The noise of `fit` is not used; `scale` is the median squared distance of the rows (`neighbor_start`), and `box`
+        has bounds on missing entries.
+        """
+
+        def fillings(others: np.ndarray, truth: Array, seen: Array) -> Iterator[Array]:
+            training = take_rows(self.rows, others)
+            principal = fit(training).principal
+            start = neighbor_start(truth, seen, scale, training)
+            for noise in noises:
+                energy = NoisySubspace.of(principal, noise).energy
+                yield fill(energy, seen, start, box=box, max_iter=COMPARED_STEPS).points
+
+        return self.errors(fillings, len(noises))
+
     def conditional_errors(self, scale: float, rng: np.random.Generator) -> np.ndarray:
-        """The same of conditional means that are fitted to the other folds, shape (m,)."""
-        errors = np.zeros(self.numbers.size)
-        xp = array_namespace(self.rows)
-        as_known = lambda known: from_numpy(known, self.rows, dtype=xp.bool)
-        for fold in np.unique(self.folds[self.numbers]):
-            judged, others = np.flatnonzero(self.folds[self.numbers] == fold), np.flatnonzero(self.folds != fold)
-            known = as_known(self.observed[others])
-            rows = in_double(take_rows(self.rows, others))
-            model = fit_conditional(rows, known, scale, rng=rng, indicators=self.indicators).model
-            truth, hidden = in_double(take_rows(self.rows, self.numbers[judged])), self.hidden[judged]
-            filled = model.fill(truth, as_known(self.observed[self.numbers[judged]] & ~hidden))
-            errors[judged] = np.sum(np.where(hidden, to_numpy(filled - truth) ** 2, 0.0), axis=1)
-        return errors
+        """`errors` of conditional means, shape (m,)."""
+
+        def fillings(others: np.ndarray, truth: Array, seen: Array) -> Iterator[Array]:
+            known, rows = self.as_known(self.observed[others]), in_double(take_rows(self.rows, others))
+            fit = fit_conditional(rows, known, scale, rng=rng, indicators=self.indicators)
+            yield fit.model.fill(in_double(truth), seen)
+
+        return self.errors(fillings, 1)[0]
+
+    def as_known(self, known: np.ndarray) -> Array:
+        """A boolean array on the device of the rows."""
+        return from_numpy(known, self.rows, dtype=array_namespace(self.rows).bool)

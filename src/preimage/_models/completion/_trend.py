@@ -41,12 +41,28 @@ class Trend:
         covariance = centered.T @ centered / rows.shape[0]
         return cls(mean, covariance if extra is None else covariance + extra)
 
-    def precision(self, ridge: float) -> Array:
+    def precision(self, ridge: float) -> "Precision":
         """The inverse of the covariance, to whose diagonal a fraction of the mean variance of a column is added."""
         xp, d = array_namespace(self.covariance), self.mean.shape[0]
         variance = float(xp.sum(xp.linalg.diagonal(self.covariance))) / d
         unit = xp.eye(d, dtype=self.mean.dtype, **device_kwargs(self.mean))
-        return xp.linalg.inv(self.covariance + ridge * (variance if variance > 0 else 1.0) * unit)
+        shrunk = self.covariance + ridge * (variance if variance > 0 else 1.0) * unit
+        return Precision(self.mean, xp.linalg.inv(shrunk))
+
+
+@dataclass(frozen=True)
+class Precision:
+    """The mean μ of a trend and the inverse Q of its covariance, by which missing entries are found."""
+
+    mean: Array
+    matrix: Array
+
+    def solved(self, gaps: "Gaps", vectors: list[Array]) -> list[Array]:
+        """:math:`Q_{mm}^{-1} [Qv]_m` over the missing entries m of each row of v, zero elsewhere; shapes (q, d)."""
+        xp = array_namespace(self.matrix)
+        sides = xp.stack([gaps.take(each @ self.matrix) for each in vectors], axis=2)
+        found = xp.linalg.solve(gaps.blocks_of(self.matrix), sides)
+        return [gaps.put(found[:, :, number]) for number in range(len(vectors))]
 
 
 @dataclass(frozen=True)
@@ -138,8 +154,8 @@ def fit_trend(values: Array, observed: Array, start: Array, n_rounds: int = TREN
     trend = Trend.of(start)
     for _ in range(n_rounds):
         precision = trend.precision(ROUND_RIDGE)
-        filled = xp.where(known, open_rows, conditional_means(trend.mean, precision, filled, known))
-        extra = _mean_covariance(precision, take_rows(known, judged)) * shares
+        filled = xp.where(known, open_rows, conditional_means(precision, filled, known))
+        extra = _mean_covariance(precision.matrix, take_rows(known, judged)) * shares
         trend = Trend.of(xp.concat([complete, filled]), extra)
     return trend
 
@@ -151,20 +167,15 @@ def _judged_rows(missing: np.ndarray) -> np.ndarray:
     return np.unique(np.linspace(0, missing.shape[0] - 1, count).astype(int))
 
 
-def conditional_means(mean: Array, precision: Array, rows: Array, observed: Array) -> Array:
+def conditional_means(precision: Precision, rows: Array, observed: Array) -> Array:
     """Means of all entries given those that are observed; of known entries, that of the column. Shape (q, d)."""
     xp = array_namespace(rows)
     parts = []
     for block in cut(rows.shape[0], 512):
-        gaps = Gaps.of(observed[block, :], rows)
-        centered = xp.where(observed[block, :], rows[block, :] - mean, xp.zeros_like(rows[block, :]))
-        parts.append(mean - gaps.put(solved(gaps.blocks_of(precision), gaps.take(centered @ precision))))
+        known, some = observed[block, :], rows[block, :]
+        centered = xp.where(known, some - precision.mean, xp.zeros_like(some))
+        parts.append(precision.mean - precision.solved(Gaps.of(known, some), [centered])[0])
     return xp.concat(parts)
-
-
-def solved(matrices: Array, vectors: Array) -> Array:
-    """Solutions of one system per row, shape (q, m)."""
-    return array_namespace(matrices).linalg.solve(matrices, vectors[:, :, None])[:, :, 0]
 
 
 def _mean_covariance(precision: Array, observed: Array) -> Array:
@@ -173,9 +184,9 @@ def _mean_covariance(precision: Array, observed: Array) -> Array:
     gaps = Gaps.of(observed, precision)
     open_entries = from_numpy(gaps.is_missing, precision, dtype=precision.dtype)
     found = xp.linalg.inv(gaps.blocks_of(precision)) * open_entries[:, :, None] * open_entries[:, None, :]
-    d, total = precision.shape[0], np.zeros(precision.shape[0] ** 2)
+    d = precision.shape[0]
     places = gaps.places[:, :, None] * d + gaps.places[:, None, :]
-    total += np.bincount(places.ravel(), weights=to_numpy(found).ravel().astype(float), minlength=d * d)
+    total = np.bincount(places.ravel(), weights=to_numpy(found).ravel().astype(float), minlength=d * d)
     return from_numpy(total.reshape(d, d) / observed.shape[0], precision, dtype=precision.dtype)
 
 

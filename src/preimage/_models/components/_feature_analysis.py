@@ -11,8 +11,8 @@ from preimage._engine.warnings import warn_user
 from preimage._models.components._oriented import coordinate_moments
 from preimage.exceptions import RankWarning
 from preimage.feature_space import Expansion, GrowingSpan, Subspace
-from preimage.feature_space._growing_span import value_rounding
 from preimage.kernels import Kernel
+from preimage.kernels._door import value_rounding
 from preimage.landmarks import FeatureAnalysis, Landmarks
 from preimage.landmarks._selector import EXHAUSTED
 

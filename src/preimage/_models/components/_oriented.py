@@ -38,8 +38,8 @@ from preimage._engine.warnings import warn_user
 from preimage._models.components._principal import MOST_ROUNDING, warn_of_rounding
 from preimage.exceptions import RankWarning
 from preimage.feature_space import Expansion, Moments, Subspace
-from preimage.feature_space._growing_span import value_rounding
 from preimage.invariances import TangentCovariance
+from preimage.kernels._door import value_rounding
 
 
 def rayleigh(signal_factor: Array, noise: Array, n_components: int | None = None) -> tuple[Array, Array]:

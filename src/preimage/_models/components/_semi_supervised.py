@@ -30,8 +30,8 @@ from preimage._models.components._oriented import coordinate_moments
 from preimage._models.components._secular import secular_minimum
 from preimage.exceptions import RankWarning
 from preimage.feature_space import Expansion, Gram, Moments, Subspace
-from preimage.feature_space._growing_span import value_rounding
 from preimage.kernels import Kernel
+from preimage.kernels._door import value_rounding
 
 # The method, in messages.
 WHO = "Semi-supervised kernel PCA"

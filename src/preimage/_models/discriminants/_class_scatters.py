@@ -1,7 +1,6 @@
-"""What discriminants on given points need to know of data: scatters of classes, and the effect of transformations."""
+"""What discriminants on given points need to know of data, which may come in batches: scatters, and tangents."""
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -9,10 +8,9 @@ from preimage._engine.arrays import as_points, concat_rows, in_double, is_lazy, 
 from preimage._engine.linalg import rank_tolerance
 from preimage._engine.rows import sum_rows
 from preimage._engine.typing import Array
-from preimage._engine.validation import check_finite_block
-from preimage._models.discriminants._fit import FisherOptions
-from preimage._models.discriminants._kernel_values import (
+from preimage._models.discriminants._problem import (
     BLOCK,
+    FisherOptions,
     LabelledData,
     coefficients_on,
     double,
@@ -23,8 +21,9 @@ from preimage._models.discriminants._scatter_fisher import PointCoordinates, Sca
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import ClassMoments
 from preimage.feature_space._moments import extension
-from preimage.invariances import TangentCovariance
 from preimage.kernels import Kernel
+from preimage.landmarks import Landmarks, LandmarkSelector
+from preimage.landmarks._growth import grown, has_room, warn_if_left_out, with_batch
 
 
 @dataclass(frozen=True)
@@ -109,6 +108,8 @@ class ClassScatters:
             is_relative=options.is_relative,
             tangent=self.tangent,
             values_of=lambda A: values_at(coefficients_on(data.kernel, self.points, A), data.X),
+            codes=data.codes,
+            weights=data.weights,
         )
 
 
@@ -119,8 +120,7 @@ def tangent_moment(
 
     In the coordinates of the points, or of kernel values with them where no coordinates are given.
     """
-    invariances = options.invariances
-    if invariances is None:
+    if options.invariances is None:
         return None
     if data.kernel.points_are_row_numbers:
         raise UnsupportedKernelError(
@@ -128,33 +128,44 @@ def tangent_moment(
             "kernel itself and the inputs."
         )
     basis = np.eye(points.shape[0]) if coordinates is None else coordinates.basis
-    if isinstance(invariances, TangentCovariance):
-        moment = double(invariances.moment_of(coefficients_on(data.kernel, points, basis), data.X, data.weights))
-    else:
-        moment = _moment_of_factors(data, points, invariances, None if coordinates is None else basis)
+    moment = double(options.invariances.moment_of(coefficients_on(data.kernel, points, basis), data.X, data.weights))
     return options.invariance_weight * data.count * moment
 
 
-def _moment_of_factors(data: LabelledData, points: Array, invariances: Any, basis: Array | None) -> Array:
-    """T in a basis, of a user's object that gives a factor T = GGᵀ of the rows it is shown, without weights.
+def after_batch(
+    scatters: ClassScatters,
+    landmarks: Landmarks,
+    data: LabelledData,
+    options: FisherOptions,
+    selector: LandmarkSelector,
+    rng: np.random.Generator,
+) -> tuple[ClassScatters, Landmarks]:
+    """Scatters and landmarks after a further batch, of which those rows may become landmarks that have weight.
 
-    These are the rows of positive weight. Rows that are not in memory are shown block by block, and T is the mean over
-    blocks, weighted like their numbers of rows.
+    Of lazy data all rows may. Along new landmarks, the rows before count as zero. Where there cannot be more, a batch
+    of which landmarks leave a large fraction causes a warning.
     """
-    kernel, n = data.kernel, points.shape[0] if basis is None else basis.shape[1]
+    kernel, X = data.kernel, data.X
+    used = None if data.weights is None else np.flatnonzero(data.weights)
+    if used is not None and used.size == 0:  # of classes of weight zero alone
+        return scatters, landmarks
+    if not is_lazy(X):
+        X = in_double(X if used is None or used.size == X.shape[0] else take_rows(X, used))
+    more = grown(landmarks, kernel, X, selector, rng)
+    if len(more) > len(landmarks):
+        scatters = scatters.extended(kernel, more.points[len(landmarks) :, :], options)
+    batch = scatters.batch(data, options)
+    trace, inside = _trace(data), batch.inside
+    if not has_room(landmarks, selector):
+        warn_if_left_out(landmarks, 1 - inside / (trace or 1.0))
+    return scatters + batch, with_batch(more, trace, inside)
 
-    def of_block(rows: Array, weights: Array | None) -> Array:
-        used = np.arange(rows.shape[0]) if weights is None else np.flatnonzero(weights)
-        if not used.size:
-            return np.zeros((n, n))
-        rows = rows if used.size == rows.shape[0] else take_rows(rows, used)
-        factor = double(invariances.tangent_factor(kernel, points, rows))
-        factor = factor if basis is None else basis.T @ factor
-        return used.size * (factor @ factor.T)
 
-    if not is_lazy(data.X):
-        total = of_block(data.X, data.weights)
-    else:
-        finite = lambda rows, weights: of_block(check_finite_block("`invariances`", as_points(rows)), weights)
-        total = sum_rows(finite, data.X, data.weights, rows=BLOCK)
-    return total / (data.codes.size if data.weights is None else np.count_nonzero(data.weights))
+def _trace(data: LabelledData) -> float:
+    """Σ wᵢ k(xᵢ, xᵢ)."""
+
+    def of_block(rows: Array, weights: Array | None) -> float:
+        diagonal = double(data.kernel.diagonal(in_double(as_points(rows))))
+        return float(diagonal.sum() if weights is None else weights @ diagonal)
+
+    return sum_rows(of_block, data.X, data.weights, rows=BLOCK)

@@ -70,20 +70,17 @@ class GramFisher:
         size = max(float(K.max()), -float(K.min())) * float(self.root.max()) ** 2
         self.matrix = Ridged(_weighted_and_centered(K, self.root), n_ridges, size=size)
 
-    def directions(self, ridge: float, n_components: int | None = None) -> tuple[Array, Array]:
-        """Ratios (k,) and coefficients α (n, k) of (F2) with αᵀ(N + μK)α = ℓ, the sum of weights.
+    def directions(self, ridges: Sequence[float], n_components: int | None = None) -> list[tuple[Array, Array]]:
+        """Ratios (k,) and coefficients α (n, k) of (F2) with αᵀ(N + μK)α = ℓ, the sum of weights, for each ridge.
 
         Largest ratio first. Where classes do not differ, one direction of zeros.
         """
-        return self.directions_of_each([ridge], n_components)[0]
-
-    def directions_of_each(self, ridges: Sequence[float], n_components: int | None = None) -> list[tuple[Array, Array]]:
-        """The `directions` of several ridges, which share small decompositions."""
         # S and R of (F3), for class contrasts in place of T: their sum is the identity.
         solutions, S, R, rounding = self.matrix.parts([self.ridge(ridge) for ridge in ridges], self._class_contrasts)
         # S and R have the same eigenvectors; those of the smaller matrix have more correct digits.
         smaller = (np.trace(S, axis1=1, axis2=2) < np.trace(R, axis1=1, axis2=2))[:, None, None]
-        _, vectors = np.linalg.eigh(_symmetric(np.where(smaller, S, -R)))
+        chosen = np.where(smaller, S, -R)
+        _, vectors = np.linalg.eigh((chosen + chosen.mT) / 2)
         s, r = (np.sum(vectors * (each @ vectors), axis=1) for each in (S, R))
         # Directions whose signal is rounding noise are dropped.
         distinct = s > SIGNAL_FLOOR * np.count_nonzero(self.counts) * rounding[:, None]
@@ -122,7 +119,7 @@ class GramFisher:
         >>> problem.leave_one_out(1.0, np.array([[1.0], [1.0], [-1.0]])).ravel().round(6) + 0
         array([0., 0., 1.])
         """
-        return self._least_squares.left_out(targets, self.ridge(ridge))
+        return self._least_squares(targets, self.ridge(ridge))[1]
 
     def left_out_decisions(self, ridge: float, decisions: Array) -> tuple[Array, Array] | None:
         r"""Decisions between two classes at each point by the discriminant without it, and their mean levels.
@@ -143,7 +140,7 @@ class GramFisher:
             `decisions` are no such line.
         """
         signs, mu, fractions = 2.0 * self.codes - 1, self.ridge(ridge), self.root**2 / np.sum(self.root**2)
-        fitted = self._least_squares.fitted(signs[:, None], mu)[:, 0]
+        fitted, left_out = (each[:, 0] for each in self._least_squares(signs[:, None], mu))
         low, high = (np.mean(fitted[self.codes == c]) for c in (0, 1))
         if not high > low:
             return None
@@ -153,7 +150,6 @@ class GramFisher:
         constant = below - slope * low
         if np.abs(slope * fitted + constant - decisions).max() > AGREEMENT * decisions.std():
             return None
-        left_out = self._least_squares.left_out(signs[:, None], mu)[:, 0]
         levels = fractions @ fitted + fractions * (left_out - signs)
         return slope * left_out + constant, slope * levels + constant
 
@@ -174,9 +170,30 @@ class GramFisher:
         count = weights.sum()
         return max(float(self._trace - weights @ self.K @ weights / count) / count, 0.0)
 
+    def _least_squares(self, targets: Array, mu: float) -> tuple[Array, Array]:
+        r"""Kernel ridge regression with a constant: values (n, k) at all points, and at each point without it  (F5).
+
+        With :math:`A = K + \mu W^{-1}` bordered by a row and a column of ones, coefficients are :math:`\alpha = B y`
+        where B is the inverse without the border. B does not change when the kernel is centred.
+        """
+        values, vectors = self._centered_eigen
+        along = vectors.T @ (self.root[:, None] * targets)
+        coefficients = self.root[:, None] * (vectors @ (along / (values + mu)[:, None]))
+        diagonal = self.root**2 * (vectors**2 @ (1 / (values + mu)))
+        fitted = targets - (mu / self.root**2)[:, None] * coefficients
+        return fitted, targets - coefficients / np.maximum(diagonal, np.finfo(float).tiny)[:, None]
+
     @cached_property
-    def _least_squares(self) -> "_LeastSquares":
-        return _LeastSquares(self.matrix.A, self.root, self.matrix.size)
+    def _centered_eigen(self) -> tuple[Array, Array]:
+        """Eigenvalues and eigenvectors of the centred W½ K W½ without the direction of the constant."""
+        constant = self.root / np.linalg.norm(self.root)
+        # The constant has eigenvalue zero. Moved beyond all others it does not mix with vectors of the null space.
+        beyond = 2 * np.linalg.norm(self.matrix.A) + 1.0
+        with large_decomposition(len(self.root)):
+            values, vectors = np.linalg.eigh(self.matrix.A + beyond * np.outer(constant, constant))
+        values, vectors = values[:-1], vectors[:, :-1]
+        size = max(np.max(np.abs(values), initial=0.0), self.matrix.size)
+        return np.where(values > rank_tolerance(len(self.root), values.dtype) * size, values, 0.0), vectors
 
     @cached_property
     def _class_contrasts(self) -> Array:
@@ -196,42 +213,6 @@ class GramFisher:
         return self.root[:, None] * (beta - self.root[:, None] * means[..., None, :])
 
 
-class _LeastSquares:
-    r"""Kernel ridge regression with a constant on all points, and each point left out.
-
-    With :math:`A = K + \mu W^{-1}` bordered by a row and a column of ones, the coefficients are :math:`\alpha = B y`
-    where B is the inverse without the border. B does not change when the kernel is centred, and has the form
-    (F5) with the eigenvectors V of the centred :math:`W^{1/2} K W^{1/2}` without the direction of the constant. One
-    eigendecomposition serves all ridges; each ridge then takes :math:`O(n^2)`.
-    """
-
-    def __init__(self, centered: Array, root: Array, size: float) -> None:
-        self.root = root
-        constant = root / np.linalg.norm(root)
-        # The constant has eigenvalue zero. Moved beyond all others it does not mix with vectors of the null space.
-        beyond = 2 * np.linalg.norm(centered) + 1.0
-        with large_decomposition(len(root)):
-            values, vectors = np.linalg.eigh(centered + beyond * np.outer(constant, constant))
-        values, self.vectors = values[:-1], vectors[:, :-1]
-        size = max(np.max(np.abs(values), initial=0.0), size)
-        self.values = np.where(values > rank_tolerance(len(root), values.dtype) * size, values, 0.0)
-
-    def coefficients(self, targets: Array, mu: float) -> Array:
-        """α = B y of targets (n, k)."""
-        along = self.vectors.T @ (self.root[:, None] * targets)
-        return self.root[:, None] * (self.vectors @ (along / (self.values + mu)[:, None]))
-
-    def fitted(self, targets: Array, mu: float) -> Array:
-        """Values of the regression at its points, shape (n, k)."""
-        return targets - (mu / self.root**2)[:, None] * self.coefficients(targets, mu)
-
-    def left_out(self, targets: Array, mu: float) -> Array:
-        """Values of the regression on all other points at each point, shape (n, k), by (F5)."""
-        diagonal = self.root**2 * (self.vectors**2 @ (1 / (self.values + mu)))
-        smallest = np.finfo(float).tiny
-        return targets - self.coefficients(targets, mu) / np.maximum(diagonal, smallest)[:, None]
-
-
 def _weighted_and_centered(K: Array, root: Array) -> Array:
     """W½ H K Hᵀ W½ with H = I − 1wᵀ/ℓ: the origin is the weighted mean of the data in feature space."""
     weights = root**2
@@ -242,7 +223,3 @@ def _weighted_and_centered(K: Array, root: Array) -> Array:
     centered *= root[:, None]
     centered *= root
     return centered
-
-
-def _symmetric(A: Array) -> Array:
-    return (A + A.mT) / 2

@@ -1,199 +1,230 @@
-"""The Fisher problem of labelled data: its points, and its kernel values for all folds."""
+"""Labelled data of a kernel, what is asked of discriminants on them, and the problem that these solve."""
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from numbers import Integral
+from typing import Protocol, cast
 
 import numpy as np
 
-from preimage._engine.arrays import (
-    as_points,
-    from_numpy,
-    in_double,
-    is_chunked,
-    is_foreign,
-    is_lazy,
-    own_copy,
-    to_dense,
-)
-from preimage._engine.memory import memory_budget
+from preimage._engine.arrays import array_namespace, as_points, from_numpy, in_double, in_memory, is_lazy, to_numpy
+from preimage._engine.linalg import fix_signs
+from preimage._engine.progress import stage
+from preimage._engine.rows import map_rows
 from preimage._engine.typing import Array
-from preimage._engine.validation import require_in_memory
-from preimage._models.discriminants._class_scatters import ClassScatters, tangent_moment
-from preimage._models.discriminants._fit import FisherOptions
-from preimage._models.discriminants._gram_fisher import GramFisher
-from preimage._models.discriminants._kernel_values import LabelledData, gram_matrix
-from preimage._models.discriminants._scatter_fisher import PointCoordinates, ScatterFisher
-from preimage.feature_space import ClassMoments
-from preimage.landmarks import Landmarks, LandmarkSelector
+from preimage._models.discriminants._rule import NEED_VALUES, LinearRule, rules_of
+from preimage._models.discriminants._scatter_fisher import ScatterFisher
+from preimage._models.discriminants._sparse_fisher import sparse_discriminants
+from preimage.feature_space import ClassMoments, Expansion, Gram, require_finite
+from preimage.invariances import TangentCovariance
+from preimage.kernels import Kernel
 
-# Matrices of the size of the Gram matrix that a fit on all points holds: itself, centred, a factor, and temporaries.
-GRAM_COPIES = 3.5
-
-
-def select_points(
-    data: LabelledData,
-    chosen: LandmarkSelector | Array | None,
-    rng: np.random.Generator | None = None,
-) -> tuple[Array, Landmarks | None]:
-    """The points that discriminants are expansions on, and the `Landmarks`, if a selector chose them.
-
-    Parameters
-    ----------
-    data : LabelledData
-    chosen : None, LandmarkSelector or array of shape (m, d)
-        None is all rows of the data.
-    rng : Generator, optional
-        For selectors without a seed.
-    """
-    X = data.X
-    if chosen is None:
-        advice = "Give landmarks=500, say, to fit a Dask array, or pass X.compute()."
-        require_in_memory(X, "Discriminants on all points need all rows", advice)
-        return X, None
-    if isinstance(chosen, LandmarkSelector):
-        # In double precision: the same rows are chosen whatever the type of the data.
-        rows = X if is_lazy(X) or data.kernel.points_are_row_numbers else in_double(X)
-        landmarks = chosen.select(data.kernel, rows, rng=rng).required()
-        return landmarks.points, replace(landmarks, factor=None)
-    points = own_copy(as_points(chosen if is_foreign(chosen) else np.asarray(to_dense(chosen))), chosen)
-    if data.kernel.points_are_row_numbers or points.ndim != 2 or points.shape[1] != X.shape[1]:
-        raise ValueError(
-            f"Points as landmarks of discriminants are an array of shape (m, {X.shape[-1]}), for a kernel that is not "
-            f"precomputed; got shape {tuple(points.shape)} and {data.kernel!r}."
-        )
-    return from_numpy(points, X) if not is_chunked(X) and not is_foreign(points) else points, None
-
-
-def fisher_problem(data: LabelledData, points: Array, options: FisherOptions) -> GramFisher | ScatterFisher:
-    """The problem whose solutions are the discriminants: on all points, or from one pass over the data."""
-    if points is data.X:
-        return KernelTable.of(data, points, options).problem()
-    return ClassScatters.of(data, points, options).problem(data, options)
+# Rows of lazy data whose values are computed together: 4,096 × 1,000 kernel values take 32 MB.
+BLOCK = 4096
 
 
 @dataclass(frozen=True)
-class KernelTable:
-    """Kernel values of labelled rows with the points, computed once for a kernel and used by all folds.
+class LabelledData:
+    """A resolved kernel, inputs as it keeps them, classes by number, and weights.
 
     Attributes
     ----------
-    data : LabelledData
-    points : array of shape (m, d)
-    options : FisherOptions
-    values : array of shape (n, m)
-        k(x, z).
-    gram : array of shape (m, m) or None
-        k(z, z′); None when the points are the rows that a problem is about.
+    kernel : Kernel
+    X : array of shape (n, d), possibly lazy; or row numbers
+    codes : integer array of shape (n,)
+    classes : array of shape (n_classes,)
+    weights : array of shape (n,) or None
+        None is one each.
     """
 
-    data: LabelledData
-    points: Array
-    options: FisherOptions
-    values: Array
-    gram: Array | None
-    _known: dict = field(default_factory=dict, repr=False)
+    kernel: Kernel
+    X: Array
+    codes: Array
+    classes: Array
+    weights: Array | None
 
-    @classmethod
-    def of(cls, data: LabelledData, points: Array, options: FisherOptions) -> "KernelTable":
-        if points is data.X:
-            require_memory(data.X, options.max_memory)
-            return cls(data, points, options, gram_matrix(data.kernel, points), None)
-        values, gram = gram_matrix(data.kernel, data.X, points), gram_matrix(data.kernel, points)
-        return cls(data, points, options, values, gram)
+    @property
+    def n_classes(self) -> int:
+        return self.classes.size
 
-    def problem(self, rows: Array | None = None, n_ridges: int = 1) -> GramFisher | ScatterFisher:
-        """The Fisher problem on all rows, or on some of them."""
-        data, options = self.data, self.options
+    @property
+    def count(self) -> float:
+        """The sum of weights."""
+        return float(self.codes.size if self.weights is None else self.weights.sum())
+
+    def labels_of(self, rows: Array | None) -> tuple[Array, Array | None]:
+        """Codes and weights of all rows, or of some of them."""
         if rows is None:
-            codes, weights = data.codes, data.weights
-        else:
-            codes, weights = data.codes[rows], None if data.weights is None else data.weights[rows]
-        values = self.values if rows is None else self._kernel_values(rows, rows)
-        if self.gram is None and options.solves_by_gram:
-            return GramFisher(
-                values, codes, data.n_classes, weights, is_relative=options.is_relative, n_ridges=n_ridges
+            return self.codes, self.weights
+        return self.codes[rows], None if self.weights is None else self.weights[rows]
+
+    def without_rows(self) -> "LabelledData":
+        """Kernel and classes alone, to keep for later batches."""
+        return replace(self, X=None, codes=None, weights=None)
+
+
+@dataclass(frozen=True)
+class FisherOptions:
+    """Which discriminants are wanted, and the decisions made of them: everything but kernel, points and ridge.
+
+    Attributes
+    ----------
+    regularizer : {"norm", "identity"}
+    is_relative : bool
+        Whether ridges are fractions of a variance, (F4).
+    n_components : int or None
+        Directions to keep; None is one less than there are classes.
+    one_vs_rest : bool
+        Whether each of more than two classes has a discriminant against all others.
+    threshold : str
+        One of `THRESHOLDS`.
+    sparsity : int, float or None
+        Largest number of nonzero coefficients per discriminant, or the penalty λ of (F7).
+    invariances : TangentCovariance or None
+    invariance_weight : float
+    max_memory : int, str or None
+    """
+
+    regularizer: str = "norm"
+    is_relative: bool = True
+    n_components: int | None = None
+    one_vs_rest: bool = False
+    threshold: str = "gaussian"
+    sparsity: float | None = None
+    invariances: TangentCovariance | None = None
+    invariance_weight: float = 1.0
+    max_memory: int | str | None = None
+
+    @property
+    def solves_by_gram(self) -> bool:
+        """Whether discriminants on all points have the short form of `GramFisher`."""
+        return self.regularizer == "norm" and self.sparsity is None and self.invariances is None
+
+    def check(self, who: str, n_classes: int) -> None:
+        """Refuse a sparsity of zero, and thresholds and sparsity where more than two classes share directions."""
+        if isinstance(self.sparsity, Integral) and self.sparsity == 0:
+            raise ValueError(
+                f"{who} with sparsity=0 has no coefficients. Give a number of them from 1 on, or a float, which is a "
+                "penalty."
             )
-        # With given points the coordinates do not depend on the rows of a fold; on all points the fold's rows are the
-        # points.
-        coordinates = self._coordinates if self.gram is not None else None
-        if coordinates is None:
-            coordinates = PointCoordinates(values, options.regularizer, weights)
-        return ScatterFisher(
-            ClassMoments.of(coordinates.of(values), codes, data.n_classes, weights),
-            coordinates,
-            is_relative=options.is_relative,
-            tangent=self._tangent(coordinates, rows, weights),
-            values_of=lambda A: values @ A,
-            n_ridges=n_ridges,
-        )
-
-    def prepared(self) -> "KernelTable":
-        """This, with all that problems on some rows share at hand: for work in several threads."""
-        if self.gram is not None:
-            _ = self._coordinates
-        _ = self._mean_tangent
-        return self
-
-    def problems_at_once(self, n_tables: int = 1) -> int:
-        """How many problems may be worked on at a time next to so many tables like this one, at least one."""
-        left = memory_budget(self.options.max_memory, self.values) - n_tables * self.n_bytes
-        return max(1, int(left // self._n_problem_bytes))
-
-    @property
-    def n_bytes(self) -> int:
-        return self.values.nbytes + (0 if self.gram is None else self.gram.nbytes)
-
-    @property
-    def _n_problem_bytes(self) -> float:
-        """What a problem on all rows takes, and its solution."""
-        n, m = self.values.shape
-        if self.gram is None and self.options.solves_by_gram:
-            return GRAM_COPIES * 8 * n * n
-        # Kernel values and coordinates of the rows; the scatter of each class, their sum, and factors of it.
-        return 8 * (2 * n * m + (self.data.n_classes + GRAM_COPIES) * m * m)
-
-    def held_out_values(self, rows: Array, fitted: Array) -> Array:
-        """Kernel values of some rows with the points of a problem on others."""
-        return self._kernel_values(rows, fitted)
-
-    def _kernel_values(self, rows: Array, fitted: Array) -> Array:
-        return self.values[rows] if self.gram is not None else self.values[np.ix_(rows, fitted)]
-
-    @property
-    def _coordinates(self) -> PointCoordinates:
-        """Of given points, the same for all rows."""
-        if "coordinates" not in self._known:
-            self._known["coordinates"] = PointCoordinates(self.gram, self.options.regularizer)
-        return self._known["coordinates"]
-
-    @property
-    def _mean_tangent(self) -> Array | None:
-        """λT on the points, with the mean over all rows: transformations do not depend on the fold."""
-        if "tangent" not in self._known:
-            total = tangent_moment(self.data, self.points, self.options)
-            self._known["tangent"] = None if total is None else total / self.data.count
-        return self._known["tangent"]
-
-    def _tangent(self, coordinates: PointCoordinates, rows: Array | None, weights: Array | None) -> Array | None:
-        """λℓT in the coordinates of a problem; for some rows, with the mean T over all of them."""
-        if rows is None:
-            return tangent_moment(self.data, self.points, self.options, coordinates)
-        if (mean := self._mean_tangent) is None:
-            return None
-        mean = mean if self.gram is not None else mean[np.ix_(rows, rows)]
-        count = len(rows) if weights is None else weights.sum()
-        return count * (coordinates.basis.T @ mean @ coordinates.basis)
+        if n_classes == 2 or self.one_vs_rest:
+            return
+        refused = {"threshold": self.threshold in NEED_VALUES, "sparsity": self.sparsity is not None}
+        for name in (name for name, is_refused in refused.items() if is_refused):
+            raise ValueError(
+                f"{who} with {name}={getattr(self, name)!r} tells two classes apart; there are {n_classes}. Use "
+                f"multiclass='one_vs_rest', or another {name}."
+            )
 
 
-def fits_in_memory(X: Array, max_memory: int | str | None, n_more: int = 0) -> bool:
-    """Whether a fit on all rows, and `n_more` further matrices of the size of the Gram matrix, fit in the budget."""
-    return (GRAM_COPIES + n_more) * 8 * X.shape[0] ** 2 <= memory_budget(max_memory, X)
+class FisherProblem(Protocol):
+    """Fisher's criterion (F1) of labelled data on some points; solved by `GramFisher` and `ScatterFisher`.
+
+    Attributes
+    ----------
+    n_classes : int
+    codes, weights : arrays of shape (n,), or None
+        Of the rows that `values_of` is about.
+    """
+
+    n_classes: int
+    codes: Array | None
+    weights: Array | None
+
+    def directions(self, ridges: Sequence[float], n_components: int | None = None) -> list[tuple[Array, Array]]:
+        """Ratios (k,) and coefficients (m, k) for each ridge, largest ratio first.
+
+        Values have the regularised scatter ℓ, the sum of weights. Where classes do not differ, one direction of zeros.
+        """
+
+    def contrasts(self, ridge: float) -> Array:
+        """Coefficients (m, n_classes) of the discriminants of each class against all others, of any length."""
+
+    def moments_of(self, coefficients: Array) -> ClassMoments:
+        """Moments of the values of discriminants, by class; for coefficients of shape (…, m, k)."""
+
+    def values_of(self, coefficients: Array) -> Array:
+        """Values of discriminants at the rows, shape (n, k), for thresholds that need them."""
 
 
-def require_memory(X: Array, max_memory: int | str | None) -> None:
-    """Refuse a Gram matrix, and the factor of it, that do not fit."""
-    if not fits_in_memory(X, max_memory):
-        n, budget = X.shape[0], memory_budget(max_memory, X)
-        raise MemoryError(
-            f"Discriminants on all {n} points need {GRAM_COPIES * 8 * n * n / 1e9:.1f} GB; max_memory allows "
-            f"{budget / 1e9:.1f} GB. Give landmarks=1000, say: discriminants on a few points need little memory."
-        )
+@dataclass(frozen=True)
+class FittedDiscriminants:
+    """Discriminants, the moments of their values on the training data, and the decisions made of them.
+
+    Attributes
+    ----------
+    coefficients : array of shape (m, k)
+    ratios : array of shape (k,) or None
+        Fisher's criterion of each; None for sparse discriminants and those of single classes against the rest.
+    moments : ClassMoments of the values
+    rule : LinearRule
+    """
+
+    coefficients: Array
+    ratios: Array | None
+    moments: ClassMoments
+    rule: LinearRule
+
+
+def fit_discriminants(
+    problem: FisherProblem, ridges: Sequence[float], options: FisherOptions
+) -> list[FittedDiscriminants]:
+    """Solve a Fisher problem for each of several ridges, which share products and decompositions, and fit decisions."""
+    against_rest = problem.n_classes > 2 and options.one_vs_rest
+    with stage("Finding discriminants", 1) as advance:
+        if options.sparsity is not None:
+            scatters = cast(ScatterFisher, problem)
+            found = [(None, sparse_discriminants(scatters, ridge, options.sparsity)) for ridge in ridges]
+        elif against_rest:
+            found = [(None, problem.contrasts(ridge)) for ridge in ridges]
+        else:
+            found = problem.directions(ridges, options.n_components)
+        advance()
+    # Small arrays of all ridges are worked on in one stack, unless some ridges have fewer directions than others.
+    alike = len({coefficients.shape for _, coefficients in found}) == 1
+    stacks = [found] if alike else [[each] for each in found]
+    fitted = []
+    for stack in stacks:
+        coefficients = np.stack([each for _, each in stack])
+        moments = problem.moments_of(coefficients)
+        if not against_rest:
+            # Signs: the second of two classes has the larger values; of many, the class farthest from the mean.
+            means = moments.means - moments.mean[:, None, :]
+            signs = fix_signs(means) if problem.n_classes > 2 else np.where(means[:, 1] < 0, -1.0, 1.0)
+            coefficients, moments = coefficients * signs[:, None, :], moments.scaled(signs)
+        needed = options.threshold in NEED_VALUES
+        values = [problem.values_of(each) if needed else None for each in coefficients]
+        rules = rules_of(moments, options.threshold, against_rest, values, problem.codes, problem.weights)
+        ratios = [each for each, _ in stack]
+        fitted += [FittedDiscriminants(coefficients[j], ratios[j], moments[j], rules[j]) for j in range(len(stack))]
+    return fitted
+
+
+def gram_matrix(kernel: Kernel, points: Array, others: Array | None = None) -> Array:
+    """Kernel values in NumPy, in double precision from the start: small ridges are below rounding errors of single."""
+    if not kernel.points_are_row_numbers:
+        points = in_double(points)
+        others = None if others is None else in_double(others)
+    values = double(Gram(kernel, points, others).dense())
+    require_finite(values, kernel)
+    return values
+
+
+def coefficients_on(kernel: Kernel, points: Array, coefficients: Array) -> Expansion:
+    """The vectors with the given coefficients, on the device of the points and in double precision.
+
+    Coefficients of a small ridge are large and cancel; in single precision nothing would be left of the values.
+    """
+    points = points if kernel.points_are_row_numbers else in_double(points)
+    return Expansion(kernel, points, from_numpy(coefficients, points, dtype=array_namespace(points).float64))
+
+
+def values_at(expansion: Expansion, X: Array) -> Array:
+    """Function values at rows that may be lazy, in NumPy."""
+    in_points = lambda rows: rows if expansion.kernel.points_are_row_numbers else in_double(as_points(rows))
+    values = map_rows(lambda rows: expansion(in_points(rows)), X, rows=BLOCK) if is_lazy(X) else expansion(in_points(X))
+    return to_numpy(in_memory(values)).astype(np.float64)
+
+
+def double(array: Array) -> Array:
+    return to_numpy(array).astype(np.float64, copy=False)

@@ -84,21 +84,17 @@ class Ridged:
         rounding : array of shape (r,)
             What rounding errors of A alone would explain of a unit vector.
         """
-        by_factor = [not self._takes_eigenvectors(alpha) for alpha in alphas]
-        if not all(by_factor):
-            found = [self._parts(alpha, B, each) for alpha, each in zip(alphas, by_factor, strict=True)]
-            solutions, explained, rest, rounding = (np.stack(each) for each in zip(*found, strict=True))
-            return solutions, explained, rest, rounding
-        solutions = np.stack([self.solve(alpha, B) for alpha in alphas])
-        ridges = np.asarray(alphas)
-        rest = ridges[:, None, None] * (B.T @ solutions)
-        rounding = epsilon(self.A.dtype) * np.maximum(1.0, self.size / ridges)
-        return solutions, product(self.A, B).T @ solutions, rest, rounding
+        parts = [self._parts_by_eigenvectors if self._takes_eigenvectors(alpha) else self._parts for alpha in alphas]
+        found = [of_ridge(alpha, B) for of_ridge, alpha in zip(parts, alphas, strict=True)]
+        solutions, explained, rest, rounding = (np.stack(each) for each in zip(*found, strict=True))
+        return solutions, explained, rest, rounding
 
-    def _parts(self, alpha: float, B: Array, by_factor: bool) -> tuple[Array, Array, Array, float]:
-        if by_factor:
-            solutions, explained, rest, rounding = self.parts([alpha], B)
-            return solutions[0], explained[0], rest[0], float(rounding[0])
+    def _parts(self, alpha: float, B: Array) -> tuple[Array, Array, Array, float]:
+        solution = self.solve(alpha, B)
+        rounding = epsilon(self.A.dtype) * max(1.0, self.size / alpha)
+        return solution, product(self.A, B).T @ solution, alpha * (B.T @ solution), rounding
+
+    def _parts_by_eigenvectors(self, alpha: float, B: Array) -> tuple[Array, Array, Array, float]:
         values, vectors = self._eigen_with(alpha)
         along = vectors.T @ B
         # The part of B in the null space of A is all ridge: it is added to `rest`, and the solution leaves it out.
@@ -112,19 +108,13 @@ class Ridged:
         """Ratios and directions of largest signal against the noise A + αI; see `components.rayleigh`."""
         if not self._by_eigenvectors:
             try:
-                return rayleigh(signal_factor, self.plus(alpha), n_components)
+                return rayleigh(signal_factor, self._copied_plus(alpha), n_components)
             except np.linalg.LinAlgError:
                 pass  # eigenvalues tell whether rounding was the reason
         values, vectors = self._eigen
         root = 1 / np.sqrt(np.maximum(values, 0) + alpha)
         U, singular, _ = np.linalg.svd(root[:, None] * (vectors.T @ signal_factor), full_matrices=False)
         return singular[:n_components] ** 2, vectors @ (root[:, None] * U[:, :n_components])
-
-    def plus(self, alpha: float) -> Array:
-        """A + αI as a matrix."""
-        ridged = self.A.copy()
-        ridged[np.diag_indices_from(ridged)] += alpha
-        return ridged
 
     def _copied_plus(self, alpha: float) -> Array:
         """A + αI in memory that is used again for the next ridge: new pages take as long as the copy."""

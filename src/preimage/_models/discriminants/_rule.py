@@ -1,8 +1,8 @@
 """From values of discriminants to decisions between classes, all of them linear in the values."""
 
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -88,13 +88,37 @@ class LinearRule:
         return (decisions[:, 0] > 0).astype(np.intp) if decisions.shape[1] == 1 else np.argmax(decisions, axis=1)
 
 
-def two_class_rule(
+def rules_of(
     moments: ClassMoments,
     threshold: str,
-    values: Array | None = None,
-    signs: Array | None = None,
-    weights: Array | None = None,
-    margin_C: float = MARGIN_C,
+    against_rest: bool,
+    values: Sequence[Array | None],
+    codes: Array | None,
+    weights: Array | None,
+) -> list[LinearRule]:
+    """The decisions of each of a stack of discriminants.
+
+    Parameters
+    ----------
+    moments : ClassMoments of a stack of values
+    threshold : one of `THRESHOLDS`
+    against_rest : bool
+        Whether there is one discriminant per class.
+    values : list of arrays of shape (n, k), or of None
+        At the training rows, for thresholds that need them.
+    codes, weights : arrays of shape (n,), or None
+        Of these rows.
+    """
+    if against_rest:
+        return [_one_vs_rest_rule(moments[j], threshold, each, codes, weights) for j, each in enumerate(values)]
+    if len(moments) > 2:
+        return many_class_rules(moments, threshold)
+    columns = [None if each is None else each[:, 0] for each in values]
+    return [two_class_rule(moments[j], threshold, each, codes == 1, weights) for j, each in enumerate(columns)]
+
+
+def two_class_rule(
+    moments: ClassMoments, threshold: str, values: Array | None, positive: Array, weights: Array | None
 ) -> LinearRule:
     """Decide between two classes by one discriminant f: 2(f − b)/(m₂ − m₁), so class means lie two units apart (F8).
 
@@ -102,10 +126,8 @@ def two_class_rule(
     ----------
     moments : ClassMoments of the values, of two classes
     threshold : one of `THRESHOLDS`
-    values, signs, weights : arrays of shape (n,), optional
-        Training values, their classes as ±1, and weights, for thresholds that need them.
-    margin_C : float
-        Cost of errors of the threshold "margin".
+    values, positive, weights : arrays of shape (n,), or None
+        Training values, whether each is of the second class, and weights, for thresholds that need them.
     """
     means, counts = moments.means[:, 0], moments.counts
     # Scatters of values that are constant within classes are rounding errors of either sign.
@@ -116,25 +138,20 @@ def two_class_rule(
     smallest = SMALLEST_VARIANCE * gap**2
     pooled = max(pooled, smallest)
     if threshold == "midpoint":
-        cut = midpoint_threshold(means)
+        cut = np.mean(means)
     elif threshold == "gaussian":
         # One more observation of the common variance, so that the variance of a class of one point is not zero.
         variances = (scatters + pooled) / (counts + 1)
         cut = gaussian_threshold(means, np.maximum(variances, smallest), counts)
     else:
-        rule = empirical_threshold if threshold == "empirical" else partial(margin_threshold, C=margin_C)
-        cut = rule(np.sign(gap) * values, signs, weights) * np.sign(gap)
+        rule = empirical_threshold if threshold == "empirical" else margin_threshold
+        cut = rule(np.sign(gap) * values, np.where(positive, 1, -1), weights) * np.sign(gap)
     # Normal densities of equal variance have log-odds (f − b)(m₂ − m₁)/σ².
     return LinearRule(np.array([[2 / gap]]), np.array([-2 * cut / gap]), float(gap**2 / (2 * pooled)))
 
 
-def one_vs_rest_rule(
-    moments: ClassMoments,
-    threshold: str,
-    values: Array | None = None,
-    codes: Array | None = None,
-    weights: Array | None = None,
-    margin_C: float = MARGIN_C,
+def _one_vs_rest_rule(
+    moments: ClassMoments, threshold: str, values: Array | None, codes: Array | None, weights: Array | None
 ) -> LinearRule:
     """One discriminant per class, each in the units of `two_class_rule`; the largest wins."""
     n_classes = len(moments)
@@ -142,11 +159,10 @@ def one_vs_rest_rule(
     for c in range(n_classes):
         members = np.arange(n_classes) == c
         of_column = ClassMoments(moments.counts, moments.means[:, [c]], moments.scatters[:, c, c, None, None])
-        column_values = None if values is None else values[:, c]
-        signs = None if codes is None else np.where(codes == c, 1, -1)
+        column = None if values is None else values[:, c]
         # A class that a stream has not shown yet needs no warning.
         with ignored(RankWarning) if moments.counts[c] == 0 else nullcontext():
-            rules.append(two_class_rule(of_column.merged(members), threshold, column_values, signs, weights, margin_C))
+            rules.append(two_class_rule(of_column.merged(members), threshold, column, codes == c, weights))
     slopes = np.diag([rule.weights[0, 0] for rule in rules])
     intercept = np.where(moments.counts > 0, [rule.intercept[0] for rule in rules], NEVER)
     return LinearRule(slopes, intercept, float(np.mean([rule.temperature for rule in rules])), against_rest=True)
@@ -164,7 +180,14 @@ def many_class_rules(moments: ClassMoments, threshold: str) -> list[LinearRule]:
     """
     means, mean, seen = moments.means, moments.mean[:, None, :], moments.counts > 0
     present, offsets = means[:, seen], means - mean
-    covariance, log_priors = _common_covariance(moments), _log_priors(moments, threshold)
+    # The mean of the covariances of the classes, in which no class has too small a weight.
+    counts = moments.counts
+    class_weights = np.where(seen, np.maximum(counts / moments.count, SMALLEST_WEIGHT / counts.size), 0.0)
+    class_weights = class_weights / class_weights.sum() / np.where(seen, counts, 1.0)
+    covariance = np.einsum("c,rckl->rkl", class_weights, moments.scatters)
+    log_priors = np.where(seen, 0.0, NEVER)
+    if threshold != "midpoint":
+        np.log(counts / moments.count, out=log_priors, where=seen)
     # B of (F10), the mean of (m_c − m_d)(m_c − m_d)ᵀ over pairs of different classes.
     n_seen = int(np.count_nonzero(seen))
     apart = present - present.mean(axis=1, keepdims=True)
@@ -188,21 +211,6 @@ def many_class_rules(moments: ClassMoments, threshold: str) -> list[LinearRule]:
     ]
 
 
-def _common_covariance(moments: ClassMoments) -> Array:
-    """The mean of the covariances of the classes, in which no class has too small a weight; for each of a stack."""
-    counts = moments.counts
-    class_weights = np.where(counts > 0, np.maximum(counts / moments.count, SMALLEST_WEIGHT / counts.size), 0.0)
-    class_weights = class_weights / class_weights.sum() / np.where(counts > 0, counts, 1.0)
-    return np.einsum("c,rckl->rkl", class_weights, moments.scatters)
-
-
-def _log_priors(moments: ClassMoments, threshold: str) -> Array:
-    counts = moments.counts
-    if threshold == "midpoint":
-        return np.where(counts > 0, 0.0, NEVER)
-    return np.log(counts / moments.count, out=np.full(counts.shape, NEVER), where=counts > 0)
-
-
 def _joint_axes(covariance: Array, between: Array) -> tuple[Array, Array]:
     """Axes A (…, k, k) and θ (…, k) with AᵀΣA = I and AᵀBA = diag θ, for covariances Σ that may be singular."""
     variances, vectors = np.linalg.eigh((covariance + covariance.mT) / 2)
@@ -220,11 +228,6 @@ def _constant_rule(counts: Array) -> LinearRule:
     with np.errstate(divide="ignore"):
         log_odds = np.clip(np.log(counts[1]) - np.log(counts[0]), -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
     return LinearRule(np.zeros((1, 1)), np.array([log_odds]), 1.0)
-
-
-def midpoint_threshold(means: Array) -> float:
-    """Half-way between the means of the classes."""
-    return float(np.mean(means))
 
 
 def gaussian_threshold(means: Array, variances: Array, counts: Array) -> float:
@@ -312,7 +315,10 @@ def margin_threshold(values: Array, signs: Array, weights: Array | None = None, 
     values, signs = np.asarray(values, dtype=float), np.asarray(signs, dtype=float)
     weights = np.ones(values.size) if weights is None else np.asarray(weights, dtype=float)
     negatives = weights[signs < 0].sum()
-    scale = _balanced_deviation(values, weights / np.where(signs < 0, negatives, weights.sum() - negatives))
+    # The deviation under weights that give both classes the same total; one where all values are equal.
+    balanced = weights / np.where(signs < 0, negatives, weights.sum() - negatives)
+    center = np.average(values, weights=balanced)
+    scale = float(np.sqrt(np.average((values - center) ** 2, weights=balanced))) or 1.0
     g = values / scale
     C = float(np.clip(C, *(limit / weights.sum() for limit in MARGIN_COSTS)))
 
@@ -333,9 +339,3 @@ def margin_threshold(values: Array, signs: Array, weights: Array | None = None, 
     options = {"xatol": MARGIN_TOLERANCE}
     w = minimize_scalar(objective, bounds=(EQUAL, largest), method="bounded", options=options).x
     return float(scale * best_offset(w)[0] / w)
-
-
-def _balanced_deviation(values: Array, weights: Array) -> float:
-    """Standard deviation under weights that give both classes the same total; one where all values are equal."""
-    center = np.average(values, weights=weights)
-    return float(np.sqrt(np.average((values - center) ** 2, weights=weights))) or 1.0

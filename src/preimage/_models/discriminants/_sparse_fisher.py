@@ -202,17 +202,15 @@ def sparse_paths(
         yield sparse_fisher_path(noise, contrast, max_nonzero), noise, contrast, first
 
 
-def sparse_discriminants(problem: ScatterFisher, ridge: float, sparsity: float) -> tuple[Array, list[SparseFisherPath]]:
-    """Coefficients (m, k) of sparse discriminants, and their paths.
+def sparse_discriminants(problem: ScatterFisher, ridge: float, sparsity: float) -> Array:
+    """Coefficients (m, k) of sparse discriminants.
 
     An integer `sparsity` is the largest number of nonzero coefficients, solved for without the penalty; a float is λ.
     """
     by_count = isinstance(sparsity, Integral)
-    columns, paths = [], []
-    m = problem.coordinates.gram.shape[0]
+    columns = []
     for path, noise, contrast, first in sparse_paths(problem, ridge, int(sparsity) if by_count else None):
-        column = np.zeros(m)
+        column = np.zeros(problem.coordinates.gram.shape[0])
         column[first] = polished(noise, contrast, path.support(int(sparsity))) if by_count else path.at(sparsity)
         columns.append(column)
-        paths.append(path.on(first, m))
-    return np.column_stack(columns), paths
+    return np.column_stack(columns)

@@ -1,9 +1,9 @@
 """Kernel machines: functions in feature space with a rule for their values, and how they are made small."""
 
 from preimage._models.machines._compression import Compression, compress_machine
-from preimage._models.machines._left_out import Trial
-from preimage._models.machines._machine import KernelMachine
-from preimage._models.machines.outputs import (
+from preimage._models.machines._judge import Trial, determination
+from preimage._models.machines._machine import KernelMachine, in_final_precision
+from preimage._models.machines._outputs import (
     Binary,
     Calibrated,
     Coordinates,
@@ -14,5 +14,5 @@ from preimage._models.machines.outputs import (
     OneVsRest,
     Output,
     Regression,
+    best_threshold,
 )
-from preimage._models.machines.outputs._output import best_threshold

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -11,13 +11,19 @@ from preimage._engine.arrays import array_namespace, from_numpy, to_numpy
 from preimage._engine.progress import stage
 from preimage._engine.threads import on_own_threads
 from preimage._engine.typing import Array, Targets
-from preimage._models.machines._judge import Judge, weighted
-from preimage._models.machines._left_out import RARE_LOSS, ROUNDING, LeftOut, LeftOutRows, Trial
+from preimage._models.machines._judge import RARE_LOSS, ROUNDING, Judge, LeftOut, LeftOutRows, Trial, weighted
 from preimage._models.machines._machine import KernelMachine
-from preimage._models.machines._size import FIRST_SIZE, RESOLUTION, first_acceptable, smallest
 from preimage.feature_space import Expansion
 from preimage.reduced_sets import NestedReducer, Reducer, Reduction
 from preimage.solvers import Reason
+
+Result = TypeVar("Result")
+
+# Where every size needs its own reduction, the search stops when the size is known to this fraction: going on would
+# double the number of reductions and save a twentieth of the points at most.
+RESOLUTION = 0.05
+# Smallest size that the search by doubling tries. It meets the size of any machine in a few steps.
+FIRST_SIZE = 4
 
 
 @dataclass(frozen=True)
@@ -164,7 +170,7 @@ def _compared(judge: Judge, candidate: _Candidate, n_original_points: int) -> Co
     return Compression(
         machine=small,
         n_original_points=n_original_points,
-        error=judge.error(small, in_double_precision=True),
+        error=judge.error(small),
         scores=None if judge.X is None else (judge.original, judge.score(small(judge.X))),
         is_scored_by_original=judge.X is not None and not judge.has_labels,
         converged=reduction.converged,
@@ -257,3 +263,63 @@ def _candidate(machine: KernelMachine, reduction: Reduction, X: Array | None, y:
         return _Candidate(small, reduction)
     constants, output = machine.output.recentred(to_numpy(machine(X)), to_numpy(small(X)), y)
     return _Candidate(small.with_shift(from_numpy(constants, small.intercept), output), reduction)
+
+
+def smallest(
+    make: Callable[[int], Result], accepts: Callable[[Result], bool], largest: int, resolution: float
+) -> Result | None:
+    """The smallest acceptable candidate, by doubling and bisection; None where not even the largest is."""
+    if largest == 0:
+        return None
+    with stage("Sizes tried") as advance:
+
+        def tried(size: int) -> tuple[Result, bool]:
+            candidate = make(size)
+            advance()
+            return candidate, accepts(candidate)
+
+        size, refused = min(FIRST_SIZE, largest), 0
+        best, is_enough = tried(size)
+        while not is_enough:
+            if size == largest:
+                return None
+            size, refused = min(2 * size, largest), size
+            best, is_enough = tried(size)
+        # `best` has `size` points and is acceptable; `refused` points, where more than zero, are too few.
+        while size - refused > max(1, resolution * size):
+            middle = (size + refused) // 2
+            candidate, is_enough = tried(middle)
+            if is_enough:
+                size, best = middle, candidate
+            else:
+                refused = middle
+        return best
+
+
+def first_acceptable(
+    make: Callable[[int], Result], accepts: Callable[[Result], bool], largest: int
+) -> tuple[int, Result] | None:
+    """The first power of two below `largest` that is acceptable, or the size in the middle of it and the one before.
+
+    The middle is geometric: 3, 6, 11, 23, 45, … Whatever is made need not improve steadily with the size. Whoever
+    accepts more still never gets a larger size, because the sizes that are tried do not depend on what is accepted.
+
+    Returns
+    -------
+    The size and what was made of it; None where none is acceptable.
+    """
+    with stage("Sizes tried") as advance:
+
+        def tried(size: int) -> tuple[int, Result] | None:
+            made = make(size)
+            advance()
+            return (size, made) if accepts(made) else None
+
+        size = 1
+        while size < largest:
+            found = tried(size)
+            if found is not None:
+                middle = round(size / 2**0.5)
+                return (tried(middle) if size / 2 < middle < size else None) or found
+            size *= 2
+    return None

@@ -1,6 +1,5 @@
-"""Functions on landmarks: least squares on nested frames, and linear programs; and how well they predict."""
+"""Functions on landmarks: least squares on nested frames, and linear programs."""
 
-from preimage._models.regression._determination import determination
 from preimage._models.regression._l1_machine import L1Machine
 from preimage._models.regression._l1_program import L1Solution, best_intercept, solve_l1_program
 from preimage._models.regression._landmark_ridge import LandmarkRidge, LeastSquares, nested_frame

@@ -66,13 +66,12 @@ class LeastSquares:
 
     def ridge(self, alpha: float) -> Ridge:
         """The minimum of Σ wᵢ‖yᵢ − b − Wᵀfᵢ‖² + α‖W‖² over W and b, for every number of leading features."""
-        feature_means, target_means = self._means
-        return Ridge(self._features, self._targets, self._rest, alpha, feature_means, target_means, self.count)
+        return Ridge(self, alpha)
 
     @cached_property
     def spectrum(self) -> tuple[np.ndarray, np.ndarray]:
         """Singular values σ and right singular vectors of the features (less their mean with an intercept)."""
-        _, values, Vt = np.linalg.svd(self._features)
+        _, values, Vt = np.linalg.svd(self.parts[0])
         return values, Vt.T
 
     def leave_one_out(self, F: np.ndarray, Y: np.ndarray, weights: np.ndarray | None, alphas: np.ndarray) -> np.ndarray:
@@ -82,53 +81,45 @@ class LeastSquares:
         :math:`h_i = w_i (1/\sum w + \sum_j p_{ij}^2 / (\sigma_j^2 + \alpha))` and p the features along the singular
         vectors. In NumPy; rows may come in blocks, whose results add up.
         """
-        values, V = self.spectrum
-        feature_means, target_means = self._means
+        (values, V), (features, along, _) = self.spectrum, self.parts
+        feature_means, target_means = self.means
         P, targets = (F - feature_means) @ V, Y - target_means
         shrunk = 1 / (values[:, None] ** 2 + np.maximum(alphas, self.smallest_alpha))  # (m, number of α)
         weights = np.ones(F.shape[0]) if weights is None else weights
         leverages = weights[:, None] * (self.intercept / self.count + (P * P) @ shrunk)
-        projected = V.T @ (self._features.T @ self._targets)
+        projected = V.T @ (features.T @ along)
         kept = np.maximum(1 - leverages, np.finfo(float).eps)
         errors = [targets - P @ (shrunk[:, [j]] * projected) for j in range(len(alphas))]
         return np.array([weights @ np.sum((e / kept[:, [j]]) ** 2, axis=1) for j, e in enumerate(errors)])
 
     @property
     def smallest_alpha(self) -> float:
-        """A penalty of the size of rounding errors, used instead of zero where features depend on each other."""
-        return rounding_alpha(self._features, self._means[0], self.count)
+        """A penalty of the size of rounding errors, used instead of zero where features depend on each other.
+
+        The square of a length that is large against the rounding errors of features, and small against the features.
+        Rounding errors are those of the features before their mean was subtracted: centred features of rows that are
+        all equal consist of nothing else.
+        """
+        means = self.means[0]
+        size = float(np.sqrt(np.linalg.norm(self.parts[0]) ** 2 + self.count * (means @ means)))
+        return max((ABOVE_ROUNDING * np.finfo(float).eps * size) ** 2, np.finfo(float).tiny)
+
+    @cached_property
+    def parts(self) -> tuple[np.ndarray, np.ndarray, float]:
+        """R of the features (m, m), targets along them (m, k), and the sum of squares that nothing explains."""
+        R, start, end = self._R, int(self.intercept), self._R.shape[1] - self.n_targets
+        return R[start:end, start:end], R[start:end, end:], float(np.sum(R[end:, end:] ** 2))
+
+    @property
+    def means(self) -> tuple[np.ndarray, np.ndarray]:
+        """Of the features and of the targets; zeros without an intercept."""
+        m = self._R.shape[1] - self.n_targets - self.intercept
+        first = self._R[0, 1:] / self._R[0, 0] if self.intercept else np.zeros(self._R.shape[1])
+        return first[:m], first[m:]
 
     @cached_property
     def _R(self) -> np.ndarray:
         return to_numpy(self.triangle).astype(np.float64)
-
-    @property
-    def _n_features(self) -> int:
-        return self._R.shape[1] - self.n_targets - self.intercept
-
-    @property
-    def _features(self) -> np.ndarray:
-        start = int(self.intercept)
-        return self._R[start : start + self._n_features, start : start + self._n_features]
-
-    @property
-    def _targets(self) -> np.ndarray:
-        start = int(self.intercept)
-        return self._R[start : start + self._n_features, start + self._n_features :]
-
-    @property
-    def _rest(self) -> float:
-        """Sum of squares of the targets that no combination of features and constant explains."""
-        corner = self._R[-self.n_targets :, -self.n_targets :]
-        return float(np.sum(corner**2))
-
-    @property
-    def _means(self) -> tuple[np.ndarray, np.ndarray]:
-        m, k = self._n_features, self.n_targets
-        if not self.intercept:
-            return np.zeros(m), np.zeros(k)
-        first = self._R[0, 1:] / self._R[0, 0]
-        return first[:m], first[m:]
 
 
 class Ridge:
@@ -151,19 +142,12 @@ class Ridge:
         The intercept without any feature.
     """
 
-    def __init__(
-        self,
-        features: np.ndarray,
-        targets: np.ndarray,
-        rest: float,
-        alpha: float,
-        feature_means: np.ndarray,
-        target_means: np.ndarray,
-        count: float,
-    ) -> None:
+    def __init__(self, problem: LeastSquares, alpha: float) -> None:
+        features, targets, rest = problem.parts
+        feature_means, target_means = problem.means
         m = features.shape[0]
         self.alpha = alpha
-        root = np.sqrt(max(alpha, rounding_alpha(features, feature_means, count)))
+        root = np.sqrt(max(alpha, problem.smallest_alpha))
         Q, U = np.linalg.qr(np.vstack([features, root * np.eye(m)]))
         if not np.isfinite(U).all():
             raise ValueError(
@@ -175,7 +159,7 @@ class Ridge:
         self.offsets = feature_means @ self.directions
         self.constant = target_means
         self._along = features @ self.directions
-        self._targets, self._rest, self._count = targets, rest, count
+        self._targets, self._rest, self._count = targets, rest, problem.count
 
     @property
     def coefficients(self) -> np.ndarray:
@@ -194,17 +178,6 @@ class Ridge:
             fits = np.cumsum(self._along * self.steps[:, target], axis=1)  # column p: the fit with p + 1 features
             total += np.sum((self._targets[:, [target]] - fits) ** 2, axis=0)
         return total / (k * self._count)
-
-
-def rounding_alpha(features: np.ndarray, means: np.ndarray, count: float) -> float:
-    """The square of a length that is large against the rounding errors of features, and small against the features.
-
-    Rounding errors are those of the features before their mean was subtracted: centred features of rows that are all
-    equal consist of nothing else.
-    """
-    size = float(np.sqrt(np.linalg.norm(features) ** 2 + count * (means @ means)))
-    length = ABOVE_ROUNDING * np.finfo(float).eps * size
-    return max(length**2, np.finfo(float).tiny)
 
 
 def _triangle(Z: Array) -> Array:

@@ -9,10 +9,11 @@ import numpy as np
 
 import preimage
 from preimage._engine.typing import Array
+from preimage._models.completion import LOSSES
 from preimage.cli import _options
 from preimage.cli._console import console
 from preimage.cli._errors import DataError, FileError, UsageError
-from preimage.cli._options import AUTO, NONE, argument, count_of, option
+from preimage.cli._options import AUTO, NONE, argument, count_of, one_of, option
 from preimage.cli._outputs import can_draw, check_outputs, chosen_format, draw, save_figure, write_json, wrote
 from preimage.cli.runs._learning import Learned, count_rows, folds_of, has_many_rows, is_large, learn
 from preimage.cli.runs._partial import HeldOutput, Sink, Totals, claimed, inputs_of, partial_output, write_rows
@@ -31,6 +32,7 @@ from preimage.solvers import FixedPoint, PreimageResult
 CHOICES = (".csv", ".npy", ".npz", ".parquet", ".xlsx", "folder")
 # Formats of outputs that are made in chunks.
 CHUNKED = (".npy", *TABLES)
+LOSS_NAMES = (NONE, *LOSSES.on_command_line())
 # Rows that are denoised together: enough for products of matrices to be fast, few enough for bars to move.
 BLOCK = 256
 # Most rows of a chunk: denoised rows take long, and what an interruption costs should be little.
@@ -78,13 +80,14 @@ class Denoise(_options.Options):
         ),
     ] = AUTO
     loss: Annotated[
-        Literal["none", "huber", "l1", "cauchy", "tukey"],
-        option(
-            None,
+        Any,
+        one_of(
+            LOSS_NAMES,
             "Expect entries that are plainly wrong (spikes, occlusions, failed sensors): replace them before "
             "denoising. tukey ignores them entirely, cauchy nearly.",
+            "|".join(LOSS_NAMES),
         ),
-    ] = "none"
+    ] = NONE
     landmarks: Annotated[
         Any,
         option(
@@ -120,7 +123,7 @@ class Denoise(_options.Options):
 
     def run(self) -> None:
         """Denoise INPUT, in memory or in chunks."""
-        loss: Any = None if self.loss == NONE else self.loss
+        loss = None if self.loss == NONE else self.loss
         gamma = _options.one_gamma(self.gamma, self.width)
         if self.noise is not None and self.table.standardize:
             raise UsageError("--noise is a deviation in the units of the data, which --standardize changes.")

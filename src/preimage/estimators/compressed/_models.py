@@ -42,13 +42,12 @@ from preimage._engine.validation import (
     generator,
     require_on_host,
 )
-from preimage._models.machines import Compression, KernelMachine, compress_machine
+from preimage._models.machines import Compression, KernelMachine, compress_machine, in_final_precision
 from preimage.estimators._bounded_fit import bounded_iterations
 from preimage.estimators._classifier import AnyDeviceClassifierMixin
 from preimage.estimators._finite_results import FiniteResults
 from preimage.estimators._kernel_pca import KernelPCA
 from preimage.estimators._preimages import points_of
-from preimage.estimators.compressed._precision import in_final_precision
 from preimage.estimators.compressed._trials import trials_of
 from preimage.feature_space import Expansion
 from preimage.interop import Folded, fold, machine_of, to_onnx
@@ -61,6 +60,15 @@ from preimage.solvers import Preimage, PreimageResult, TargetSolver, as_preimage
 # How much a score may drop where neither a size nor a tolerance is given: half a percentage point, about the standard
 # error of an accuracy of 95 % on 2000 rows. Ten times more would cost accuracy that users notice.
 DEFAULT_TOLERANCE = 0.005
+
+
+def _figure(name: str) -> Any:
+    """A property with a field of the `Compression` that a fitted model keeps."""
+
+    def figure(model: "Compressed") -> Any:
+        return getattr(model._fitted(), name)
+
+    return property(figure)
 
 
 class Compressed(ReportsProgress, FiniteResults, Saved, BaseEstimator):
@@ -178,45 +186,16 @@ class Compressed(ReportsProgress, FiniteResults, Saved, BaseEstimator):
     def intercept_(self) -> Array:
         return self.machine_.intercept
 
-    @property
-    def n_original_points_(self) -> int:
-        return self._fitted().n_original_points
-
-    @property
-    def error_(self) -> float:
-        return self._fitted().error
-
-    @property
-    def scores_(self) -> tuple[float, float] | None:
-        return self._fitted().scores
-
-    @property
-    def is_scored_by_original_(self) -> bool:
-        return self._fitted().is_scored_by_original
-
-    @property
-    def left_out_scores_(self) -> tuple[float, float] | None:
-        return self._fitted().left_out_scores
-
-    @property
-    def left_out_standard_error_(self) -> float | None:
-        return self._fitted().left_out_standard_error
-
-    @property
-    def is_retrained_(self) -> bool:
-        return self._fitted().is_retrained
-
-    @property
-    def work_ratio_(self) -> float:
-        return self._fitted().work_ratio
-
-    @property
-    def converged_(self) -> bool:
-        return self._fitted().converged
-
-    @property
-    def reason_(self) -> str:
-        return self._fitted().reason
+    n_original_points_ = _figure("n_original_points")
+    error_ = _figure("error")
+    scores_ = _figure("scores")
+    is_scored_by_original_ = _figure("is_scored_by_original")
+    left_out_scores_ = _figure("left_out_scores")
+    left_out_standard_error_ = _figure("left_out_standard_error")
+    is_retrained_ = _figure("is_retrained")
+    work_ratio_ = _figure("work_ratio")
+    converged_ = _figure("converged")
+    reason_ = _figure("reason")
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         if not hasattr(self, "compression_"):
@@ -225,19 +204,17 @@ class Compressed(ReportsProgress, FiniteResults, Saved, BaseEstimator):
             f"{type(self).__name__}: {self.n_points_} points for {self.n_original_points_}, "
             f"{self.work_ratio_:.3g} × less work"
         )
+        # The agreement of the original with itself says nothing.
+        shown = lambda scores: "" if self.is_scored_by_original_ else f"{scores[0]:.4f} → "
         if np.isfinite(self.error_):
             text += f"; relative error in feature space {self.error_:.2g}"
-        if self.scores_ is not None:
-            text += f"; {self._score_name()} {self._before_and_after(self.scores_)}"
-        if self.left_out_scores_ is not None:
-            scores = self._before_and_after(self.left_out_scores_)
+        if (scores := self.scores_) is not None:
+            text += f"; {self._score_name()} {shown(scores)}{scores[1]:.4f}"
+        if (scores := self.left_out_scores_) is not None:
             # Scores of the rows that it was fitted to come first, and are too good.
-            text += f" on the rows it was fitted to, {scores} ± {self.left_out_standard_error_:.4f} on rows left out"
+            text += f" on the rows it was fitted to, {shown(scores)}{scores[1]:.4f}"
+            text += f" ± {self.left_out_standard_error_:.4f} on rows left out"
         return text
-
-    def _before_and_after(self, scores: tuple[float, float]) -> str:
-        # The agreement of the original with itself says nothing.
-        return f"{scores[1]:.4f}" if self.is_scored_by_original_ else f"{scores[0]:.4f} → {scores[1]:.4f}"
 
     def to_onnx(self, path: str | os.PathLike | None = None, **options: Any) -> Any:
         """The fitted model as an ONNX graph, written to `path` where one is given.
@@ -306,20 +283,15 @@ class Compressed(ReportsProgress, FiniteResults, Saved, BaseEstimator):
             trials=trials_of(folded, machine, X, y, labels, fit_params or {}, rng) if is_searched else (),
         )
         small = result.machine if unscaled is None else folded.taken_in(result.machine)
-        small = in_final_precision(small, self.dtype, self._usual_rows(small, machine, X, unscaled))
+        rows = X  # like those that the model will get: the data, or else the points of the original
+        if unscaled is not None:
+            rows = None if self.dtype is None else check_points(self, unscaled, reset=True)
+        elif X is None and not small.expansion.kernel.points_are_row_numbers:
+            rows = machine.expansion.inputs
+        small = in_final_precision(small, self.dtype, rows)
         # Steps that stay before the machine count on both sides.
         work_ratio = folded.work / (small.multiplications + folded.front_work)
         self._adopt(replace(result, machine=small, work_ratio=work_ratio))
-
-    def _usual_rows(
-        self, small: KernelMachine, original: KernelMachine, X: Rows | None, unscaled: Rows | None
-    ) -> Rows | None:
-        """Inputs like those that the model will get: the data, or else the points of the original."""
-        if unscaled is not None:
-            return None if self.dtype is None else check_points(self, unscaled, reset=True)
-        if X is not None or small.expansion.kernel.points_are_row_numbers:
-            return X
-        return original.expansion.inputs
 
     def _adopt(self, compression: Compression) -> None:
         self.compression_ = compression

@@ -66,7 +66,9 @@ def trials_of(
     template = _trainable(folded, machine, X, y)
     parts = [(np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in range(n_trials)]
     if template is not None:
-        params = _for_template(fit_params, folded.name, template)
+        params = fit_params
+        if folded.name is not None and not isinstance(template, Pipeline):  # alone, a last step has no prefix
+            params = {key.removeprefix(f"{folded.name}__"): value for key, value in fit_params.items()}
         found = (_retrained(template, X, y, labels, params, *part) for part in parts)
         retrained = [trial for trial in found if trial is not None and _is_alike(trial.machine, machine)]
         if len(retrained) == n_trials:
@@ -95,13 +97,6 @@ def _trainable(folded: Folded, machine: KernelMachine, X: Array, y: Targets | No
     if is_sparse(points) != is_sparse(rows) or not np.all(TrainingRows(rows).contain(points)):
         return None
     return template
-
-
-def _for_template(fit_params: dict[str, Any], name: str | None, template: Any) -> dict[str, Any]:
-    """Parameters of a fit by the names that the template has for them: alone, a last step has no prefix."""
-    if isinstance(template, Pipeline) or name is None:
-        return fit_params
-    return {key.removeprefix(f"{name}__"): value for key, value in fit_params.items()}
 
 
 def _retrained(

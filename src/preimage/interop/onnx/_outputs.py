@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import DTypeLike
 
-from preimage._models.machines.outputs import (
+from preimage._models.machines import (
     Binary,
     Calibrated,
     Coordinates,
@@ -19,7 +19,8 @@ from preimage._models.machines.outputs import (
     Output,
     Regression,
 )
-from preimage._models.machines.outputs._classes import MARGIN, MOST_SWEEPS, NOT_CONSTANT, STOPPING_GAP
+from preimage._models.machines._coupling import MARGIN, MOST_SWEEPS, STOPPING_GAP
+from preimage._models.machines._outputs import NOT_CONSTANT
 from preimage.calibration._threshold import EQUAL_UNITS
 from preimage.interop.onnx._graph import OnnxGraph, element_type, onnx
 from preimage.interop.tracing import Tensor

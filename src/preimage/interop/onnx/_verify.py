@@ -10,8 +10,7 @@ from sklearn.pipeline import Pipeline
 from preimage._engine.arrays import to_dense, to_numpy
 from preimage._engine.typing import Rows
 from preimage._engine.warnings import filters_in_use
-from preimage._models.machines import KernelMachine
-from preimage._models.machines.outputs import Output
+from preimage._models.machines import KernelMachine, Output
 from preimage.interop._pipeline import Steps, transformed
 
 # Rows on which a graph and its model are compared: a wrong graph is wrong on most rows.

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from preimage._models.machines import Binary, Detection, KernelMachine, OneVsRest, Regression, Trial
-from preimage._models.machines._judge import Judge
-from preimage._models.machines._left_out import N_BORROWED, LeftOutRows
-from preimage._models.machines._size import first_acceptable
+from preimage._models.machines._compression import first_acceptable
+from preimage._models.machines._judge import N_BORROWED, Judge, LeftOutRows
 from preimage.feature_space import Expansion
 from preimage.kernels import Gaussian
 

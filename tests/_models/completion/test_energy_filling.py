@@ -7,7 +7,8 @@ from numpy.testing import assert_allclose
 from sklearn.metrics.pairwise import nan_euclidean_distances
 
 from preimage._engine.arrays import to_numpy
-from preimage._models.completion import PartialRows, SubspaceFit, complete_rows, fill, median_distance, neighbor_start
+from preimage._models.completion import SubspaceFit, fill, median_distance, neighbor_start
+from preimage._models.completion._partial_rows import PartialRows
 from preimage._models.components import Wanted
 from preimage.descent import Box
 from preimage.kernels import Gaussian, Linear, Polynomial
@@ -64,15 +65,15 @@ def test_bounds_hold():
 
 def test_partial_distances_are_those_of_scikit_learn():
     X = np.where(KNOWN, QUERIES, np.nan)
-    squared, common = PartialRows.of(QUERIES, KNOWN).squared_distances(complete_rows(POINTS))
+    squared, common = PartialRows.of(QUERIES, KNOWN).squared_distances(PartialRows.of(POINTS))
     assert_allclose(squared, nan_euclidean_distances(X, POINTS, squared=True), atol=1e-12)
     assert_allclose(common, np.repeat(KNOWN.sum(axis=1)[:, None], 60, axis=1))
 
 
 def test_starts_are_averages_of_like_rows(xp):
-    points = complete_rows(xp.asarray(POINTS))
+    points = xp.asarray(POINTS)
     scale = median_distance(points)
-    start = to_numpy(neighbor_start(points, xp.asarray(QUERIES), xp.asarray(KNOWN, dtype=bool), scale))
+    start = to_numpy(neighbor_start(xp.asarray(QUERIES), xp.asarray(KNOWN, dtype=bool), scale, points))
     squared = nan_euclidean_distances(np.where(KNOWN, QUERIES, np.nan), POINTS, squared=True)
     weights = np.exp(-16 * squared / scale)
     expected = weights @ POINTS / weights.sum(axis=1)[:, None]
@@ -83,6 +84,5 @@ def test_starts_are_averages_of_like_rows(xp):
 def test_a_row_is_no_neighbor_of_itself():
     X, known = POINTS.copy(), np.ones(POINTS.shape, bool)
     known[0, 1], X[0, 1] = False, 1e6
-    rows = PartialRows.of(X, known)
-    start = neighbor_start(rows, X, known, median_distance(rows), same=True)
+    start = neighbor_start(X, known, median_distance(X, known))
     assert abs(start[0, 1]) < np.abs(POINTS).max()

@@ -6,9 +6,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.feature_extraction.image import grid_to_graph
 
 from preimage import KernelPCA
-from preimage._models.completion import SubspaceEnergy, measured_errors
-from preimage._models.completion._left_out import LARGEST_RISE, _closeness, _groups, _limit
-from preimage._models.completion._neighborhoods import Neighborhoods
+from preimage._models.completion import SubspaceEnergy, as_loss, measured_errors
+from preimage._models.completion._gross_errors import LARGEST_RISE, _closeness, _groups, _limit
+from preimage._models.completion._repair import Neighborhoods
 
 T = np.random.default_rng(0).uniform(0, 2 * np.pi, size=(120, 1))
 ROWS = np.hstack([np.cos(T), np.sin(T), np.cos(T), np.sin(T), np.cos(2 * T), np.sin(2 * T)])
@@ -22,7 +22,7 @@ def energy():
 
 @pytest.fixture(scope="module")
 def errors(energy):
-    return measured_errors(energy, "cauchy")
+    return measured_errors(energy, as_loss("cauchy"))
 
 
 def spiked(X, size=5.0):

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from preimage._models.completion._hiding import hidden_entries
+from preimage._models.completion._partial_rows import hidden_entries
 
 
 @given(

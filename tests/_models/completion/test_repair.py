@@ -6,15 +6,13 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from preimage._engine.arrays import to_numpy
-from preimage._models.completion import SubspaceEnergy, SubspaceFit, repair
-from preimage._models.completion._losses import LOSSES, as_loss
-from preimage._models.completion._neighborhoods import Neighborhoods
-from preimage._models.completion._robust import RobustObjective, default_penalty
-from preimage._models.completion._robust_start import RobustStart
+from preimage._models.completion import LOSSES, SubspaceEnergy, SubspaceFit, as_loss
+from preimage._models.completion import repair as repair_rows
+from preimage._models.completion._repair import Neighborhoods, RobustObjective, RobustStart, default_penalty
 from preimage._models.components import Wanted
 from preimage.kernels import Gaussian, Linear
 
-NAMES = sorted(LOSSES)
+NAMES = LOSSES.names
 RNG = np.random.default_rng(0)
 # A closed curve in twelve dimensions: any two coordinates determine the others.
 HARMONICS = (1, 1, 1, 2, 2, 3)
@@ -41,6 +39,10 @@ def spoiled(X=QUERIES, column=4, by=3.0):
 
 def everything(X):
     return np.ones(X.shape, bool)
+
+
+def repair(energy, X, known, loss="cauchy", scale=0.2, **options):
+    return repair_rows(energy, X, known, loss=as_loss(loss), scale=scale, **options)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -97,11 +99,10 @@ def test_one_wrong_entry_is_found_and_mended(name, xp):
 @pytest.mark.parametrize("name", NAMES)
 def test_no_objective_ends_above_that_of_its_start(name):
     X, energy = spoiled(by=1.5), energy_of(count=8)
-    weights = np.ones(X.shape)
-    start, scale = RobustStart.of(CURVE, Neighborhoods()).at(X, weights, None)
+    weights, scale = np.ones(X.shape), np.full(X.shape, 0.3)
+    start = RobustStart.of(CURVE, Neighborhoods()).at(X, weights, scale)
     objective = RobustObjective(energy, as_loss(name), Neighborhoods(), default_penalty(energy), X, weights, scale)
-    found = repair(energy, X, everything(X), loss=name)
-    assert_allclose(found.scale, scale)
+    found = repair(energy, X, everything(X), name, 0.3)
     assert np.all(found.preimages.objective <= objective.at(start).value + 1e-12)
     assert_allclose(objective.at(found.preimages.points).value, found.preimages.objective, rtol=1e-9)
 
@@ -122,7 +123,7 @@ def test_what_stands_in_place_of_missing_entries_makes_no_difference():
     known[2:4, 5] = False
     results = [repair(energy, np.where(known, X, other), known, loss="cauchy") for other in (0.0, 77.0)]
     assert_allclose(results[0].preimages.points, results[1].preimages.points, atol=1e-12)
-    assert results[0].outliers[~known].all() and not results[0].trust[~known].any()
+    assert results[0].outliers[~known].all()
 
 
 def test_rows_without_any_entry_get_the_preimage_of_the_mean():
@@ -131,7 +132,7 @@ def test_rows_without_any_entry_get_the_preimage_of_the_mean():
     known[3] = False
     found = repair(energy, X, known)
     assert np.isfinite(found.preimages.points).all() and found.outliers[3].all()
-    lengths = energy.with_weights(np.zeros(len(energy.subspace)))
+    lengths = energy.of_the_mean()
     around = found.preimages.points[3] + 0.1 * RNG.normal(size=(20, D))
     assert np.all(lengths.at(found.preimages.points[3:4]).value < lengths.at(around).value)
 
@@ -149,9 +150,8 @@ def test_units_of_the_inputs_make_no_difference(name):
     X, factor, shift = spoiled(), 1000.0, 7.0
     here = repair(energy_of(), X, everything(X), loss=name)
     energy = energy_of(factor * CURVE + shift, Gaussian(0.05 / factor**2))
-    there = repair(energy, factor * X + shift, everything(X), loss=name)
+    there = repair(energy, factor * X + shift, everything(X), name, factor * 0.2)
     assert_allclose((there.preimages.points - shift) / factor, here.preimages.points, atol=1e-4)
-    assert_allclose(there.scale, factor * here.scale, rtol=1e-6)
     assert np.array_equal(there.outliers, here.outliers)
 
 
@@ -163,16 +163,6 @@ def test_single_precision_is_kept_and_agrees():
     assert_allclose(single.preimages.points, double.preimages.points, atol=1e-2)
 
 
-def test_scales_are_those_of_the_entries_that_agree():
-    """Residuals of normal noise, of which a fifth are replaced by gross errors."""
-    rng = np.random.default_rng(1)
-    points = np.zeros((20, 400)) + 1e-3 * rng.normal(size=(20, 400))
-    X = 0.5 * rng.normal(size=(5, 400))
-    X[:, :80] = 50.0
-    scale = RobustStart.of(points, Neighborhoods()).at(X, np.ones(X.shape), None)[1]
-    assert np.all((scale > 0.4) & (scale < 0.65))
-
-
 def test_rows_of_many_columns_are_compared_with_fewer_points():
     points = np.broadcast_to(np.arange(2000.0)[:, None], (2000, 60_000))
     kept = RobustStart.of(points, Neighborhoods()).points
@@ -180,9 +170,8 @@ def test_rows_of_many_columns_are_compared_with_fewer_points():
     assert_allclose(kept[[0, -1], 0], [0, 1999])
 
 
-def test_a_row_that_repeats_a_point_has_a_scale_above_zero():
-    points = np.tile(CURVE[:2], (10, 1))
-    assert RobustStart.of(points, Neighborhoods()).at(points[:1], np.ones((1, D)), None)[1].min() > 0
+def test_points_that_repeat_have_a_least_scale_above_zero():
+    assert RobustStart.of(np.tile(CURVE[:2], (10, 1)), Neighborhoods()).least > 0
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix, sparse.coo_array, lambda A: A.tolist()])

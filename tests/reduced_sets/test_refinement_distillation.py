@@ -8,8 +8,8 @@ from threadpoolctl import threadpool_limits
 
 from preimage.feature_space import Expansion
 from preimage.kernels import Gaussian, Sigmoid
-from preimage.reduced_sets import Construct, Distill, _distillation, relative_error
-from preimage.reduced_sets._distillation import _FunctionLoss
+from preimage.reduced_sets import Construct, Distill, _refinement, relative_error
+from preimage.reduced_sets._refinement import _FunctionLoss
 
 
 def objective(target, X, expansion, shift, penalty):
@@ -23,7 +23,7 @@ def objective(target, X, expansion, shift, penalty):
 @pytest.mark.parametrize("k", [1, 3])
 @pytest.mark.parametrize("penalty", [0.0, 0.01])
 def test_gradient_of_the_loss(kernel, k, penalty, rng, monkeypatch):
-    monkeypatch.setattr(_distillation, "BLOCK", 16)  # a ragged last block
+    monkeypatch.setattr(_refinement, "BLOCK", 16)  # a ragged last block
     loss = _FunctionLoss(random_target(rng, kernel, k=k), rng.normal(size=(40, 3)), penalty)
     Z = 1.5 * rng.normal(size=(5, 3))
     gradient = loss(Z)[1]
@@ -36,7 +36,7 @@ def test_blocks_do_not_change_the_loss(rng, monkeypatch):
     target, X, Z = random_target(rng), rng.normal(size=(40, 3)), rng.normal(size=(5, 3))
     value, gradient = _FunctionLoss(target, X, 0.01)(Z)
     for block in (1, 7, 40):
-        monkeypatch.setattr(_distillation, "BLOCK", block)
+        monkeypatch.setattr(_refinement, "BLOCK", block)
         other = _FunctionLoss(target, X, 0.01)(Z)
         assert_allclose(other[0], value, rtol=1e-8)
         assert_allclose(other[1], gradient, rtol=1e-6, atol=1e-9)
@@ -47,8 +47,7 @@ def test_loss_is_the_objective(penalty, rng):
     """As a share of what no points at all leave: one for the values, `penalty` for the norm."""
     target, X, Z = random_target(rng), rng.normal(size=(40, 3)), rng.normal(size=(5, 3))
     loss = _FunctionLoss(target, X, penalty)
-    beta, shift = loss.fit(Z)
-    value = objective(target, X, Expansion(target.kernel, Z, beta), shift, penalty)
+    value = objective(target, X, *loss.reduced(Z), penalty)
     assert_allclose(loss(Z)[0] + penalty, value, rtol=1e-6)
 
 
