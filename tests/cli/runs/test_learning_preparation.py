@@ -19,7 +19,8 @@ from preimage import KernelPCA, load
 from preimage.cli import _app
 from preimage.cli._options import TableOptions
 from preimage.cli.runs import _partial
-from preimage.cli.runs._learning import ColumnMoments, Preparation
+from preimage.cli.runs._learning import ColumnMoments, Preparation, Survey
+from preimage.cli.tables._sources import open_source
 from preimage.solvers import FixedPoint
 
 RNG = np.random.default_rng(0)
@@ -76,10 +77,12 @@ def test_moments_of_parts_are_those_of_the_whole(cut):
     assert both.n_missing == whole.n_missing == 4
 
 
-def test_preparation_is_undone_exactly_where_nothing_is_done():
+def test_preparation_is_undone_exactly_where_nothing_is_done(tmp_path):
     rows = X * SCALES
-    moments, names = ColumnMoments.of(rows), ["a", "b", "c"]
-    prepare = lambda wish, why_not="": Preparation.of(moments, rows, names, TableOptions(standardize=wish), why_not)
+    found, path = Survey(len(rows), rows, ColumnMoments.of(rows)), tmp_path / "table.csv"
+    pd.DataFrame(rows, columns=["a", "b", "c"]).to_csv(path, index=False)
+    source = lambda wish: open_source(path, TableOptions(standardize=wish))
+    prepare = lambda wish, why_not="": Preparation.of(source(wish), found, why_not)
     assert prepare(False).undone(prepare(False)(rows)) is rows
     np.testing.assert_allclose(prepare(True).undone(prepare(True)(rows)), rows)
     assert prepare(None).is_standardizing and not prepare(None, "so").is_standardizing

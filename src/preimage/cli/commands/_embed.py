@@ -166,7 +166,7 @@ class Embed(KernelOptions):
         # By the means of the training data, if the model has them, else by the rows at hand.
         found = survey(source, rows, SAMPLE_ROWS, self.seed, with_missing=True)
         plain = replace(source, options=replace(source.options, standardize=False))
-        imputer = Preparation.for_source(plain, found, tell=self.say).imputer
+        imputer = Preparation.of(plain, found, tell=self.say).imputer
         if impute == "mean" and preparation.mean is not None:
             imputer = constant_imputer("mean", preparation.mean)
         return replace(preparation, imputer=imputer)

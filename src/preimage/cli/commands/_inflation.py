@@ -147,7 +147,7 @@ class Inflation(_options.Options):
         if source.is_table:
             self.say(source.described())
         self._check(source.n_rows, source.classes, groups)
-        X = Preparation.for_source(source, survey(source, 0, 0, 0), tell=self.say)(source.values)
+        X = Preparation.of(source, survey(source, 0, 0, 0), tell=self.say)(source.values)
         return Samples(X, source.classes, groups)
 
     def _check(self, n: int, y: Array | None, groups: Array | None) -> None:

@@ -62,7 +62,7 @@ class Outliers(_options.Options):
         if source.n_rows < 2:
             raise DataError(f"{source.path} has {source.n_rows} rows. Outliers are found among many.")
         why_not = "--gamma is a number" if isinstance(self.gamma, float) else ""
-        X = Preparation.for_source(source, survey(source, 0, 0, 0), why_not, self.say)(source.values)
+        X = Preparation.of(source, survey(source, 0, 0, 0), why_not, self.say)(source.values)
         gamma = None if self.gamma == AUTO else self.gamma
         detector = KernelNoveltyDetector(
             self.contamination, gamma=gamma, landmarks=self.landmarks, random_state=self.seed

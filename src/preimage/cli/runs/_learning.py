@@ -19,6 +19,7 @@ from preimage._models.components import LandmarkModel, Wanted, select_landmarks
 from preimage.cli._console import one_line
 from preimage.cli._errors import CommandError, DataError, FileError
 from preimage.cli._options import AUTO, TableOptions
+from preimage.cli.runs._partial import Sink
 from preimage.cli.tables._paths import format_of
 from preimage.cli.tables._sources import OPENERS, Source, exceeds, open_source, regrouped
 from preimage.estimators import KernelImputer, KernelImputerCV, KernelPCA
@@ -71,9 +72,6 @@ class ColumnMoments:
         values = np.asarray(rows, dtype=np.float64)
         missing = np.isnan(values)
         count = (~missing).sum(axis=0)
-        if not missing.any():
-            mean = values.mean(axis=0) if len(values) else np.zeros(values.shape[1])
-            return cls(count, mean, ((values - mean) ** 2).sum(axis=0))
         mean = np.where(missing, 0, values).sum(axis=0) / np.maximum(count, 1)
         squares = (np.where(missing, 0, values - mean) ** 2).sum(axis=0)
         return cls(count, mean, squares, int(missing.sum()))
@@ -155,36 +153,20 @@ class Preparation:
     scale: Array | None = None
 
     @classmethod
-    def of(
-        cls,
-        moments: ColumnMoments,
-        sample: Array,
-        labels: list[str],
-        options: TableOptions,
-        why_not: str = "",
-        tell: Tell = lambda text: None,
-    ) -> "Preparation":
-        """What columns with these moments need; medians are those of a sample of rows.
+    def of(cls, source: Source, found: Survey, why_not: str = "", tell: Tell = lambda text: None) -> "Preparation":
+        """What the rows of a source need; arrays are not standardised unless the user says so.
 
-        `why_not` says why columns are not standardised unless the user wants it; empty if they may be.
+        `why_not` says why columns are not standardised unless the user wants it; empty if they may be. Medians are
+        those of the sample.
         """
-        imputer = _imputer(options.impute, moments, sample, labels)
-        if moments.n_missing and options.impute is not None:
-            tell(f"{moments.n_missing:,} missing values are filled in {WAYS[options.impute]}.")
-        deviation = moments.deviation
-        if not _is_wanted(options.standardize, deviation, labels, why_not, tell):
-            return cls(imputer)
-        return cls(imputer, moments.mean, np.where(deviation > 0, deviation, 1.0))
-
-    @classmethod
-    def for_source(
-        cls, source: Source, found: Survey, why_not: str = "", tell: Tell = lambda text: None
-    ) -> "Preparation":
-        """What the rows of a source need; arrays are not standardised unless the user says so."""
-        options = source.options
-        if options.standardize is None and not source.is_table:
-            options = replace(options, standardize=False)
-        return cls.of(found.moments, found.sample, source.labels, options, why_not, tell)
+        impute, moments, labels = source.options.impute, found.moments, source.labels
+        imputer = _imputer(impute, moments, found.sample, labels)
+        if moments.n_missing and impute is not None:
+            tell(f"{moments.n_missing:,} missing values are filled in {WAYS[impute]}.")
+        standardize, deviation = source.options.standardize, moments.deviation
+        if standardize is None:
+            standardize = source.is_table and _is_wanted(deviation, labels, why_not, tell)
+        return cls(imputer, moments.mean, np.where(deviation > 0, deviation, 1.0)) if standardize else cls(imputer)
 
     @classmethod
     def of_steps(cls, steps: list[Any]) -> "Preparation":
@@ -297,10 +279,11 @@ def _imputer(impute: str | None, moments: ColumnMoments, sample: Array, labels: 
     return constant_imputer(impute, values)
 
 
-def _is_wanted(standardize: bool | None, deviation: Array, labels: list[str], why_not: str, tell: Tell) -> bool:
+def _is_wanted(deviation: Array, labels: list[str], why_not: str, tell: Tell) -> bool:
+    """Whether columns are standardised where the user says nothing."""
     positive = np.flatnonzero(deviation > 0)
-    if standardize is not None or len(positive) < 2:
-        return bool(standardize)
+    if len(positive) < 2:
+        return False
     least, most = (int(positive[place(deviation[positive])]) for place in (np.argmin, np.argmax))
     if deviation[most] <= SPREAD * deviation[least]:
         return False
@@ -386,20 +369,12 @@ class Learner(Protocol):
         """Models of all rows."""
 
 
-class Notes(Protocol):
-    """Where what is learned on the way is kept."""
-
-    def learned(self) -> Any: ...
-
-    def note_learning(self, value: Any) -> None: ...
-
-
 def learn(
     source: Source,
     learner: Learner,
     landmarks: Any,
     chunk_rows: int,
-    notes: Notes,
+    notes: Sink,
     *,
     method: str = AUTO,
     n_folds: int | None = None,
@@ -416,7 +391,8 @@ def learn(
         None learns from all rows at once, and needs them in memory.
     chunk_rows : int
         Rows in memory at a time.
-    notes : Notes
+    notes : Sink
+        Where what is learned on the way is kept.
     method : str
         How landmarks are chosen.
     n_folds : int or None
@@ -429,7 +405,7 @@ def learn(
     found = _surveyed(source, DEFAULT_LANDMARKS if landmarks == AUTO else landmarks or 0, chunk_rows, learner.seed)
     n_rows = found.n_rows
     learner.check(found.sample, source.path)
-    preparation = Preparation.for_source(source, found, why_not, tell)
+    preparation = Preparation.of(source, found, why_not, tell)
     source, sample = preparation.applied(source), preparation(found.sample)
     if landmarks == AUTO:
         # By the number of rows alone: how much memory is free must not change the answer.
@@ -472,7 +448,7 @@ def _on_landmarks(
     n_rows: int,
     chunk_rows: int,
     seed: int,
-    notes: Notes,
+    notes: Sink,
     wanted_folds: int | None,
 ) -> Learned:
     kernel = landmark_inputs(model, sample).kernel
