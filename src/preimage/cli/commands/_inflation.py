@@ -39,15 +39,6 @@ NO_CLASSES = "Not known without classes: give --label COLUMN."
 MODELS = {"KernelPCA": "Kernel PCA", "PCA": "PCA", "SVC": "A support vector machine"}
 
 
-@dataclass(frozen=True)
-class Samples:
-    """Rows of a table, their classes and what belongs together."""
-
-    X: Array
-    y: Array | None = None
-    groups: Array | None = None
-
-
 @dataclass(frozen=True, kw_only=True)
 class Inflation(_options.Options):
     """Say whether few samples with many variables tell classes apart, and whether a correction helps with new ones.
@@ -92,18 +83,17 @@ class Inflation(_options.Options):
             raise UsageError("--estimator svc needs classes: give --label COLUMN.")
         kind = self._format()
         outputs = check_outputs({"--output": self.output, "--plot": self.plot}, (self.input,), self.force)
-        samples = self._samples()
+        X, y, groups = self._samples()
         name = self.estimator
         if name == AUTO:
             speaks_of_components = self.components is not None or self.landmarks is not None
             name = "kernel_pca" if self.label is None or speaks_of_components else "svc"
-        model = self._model(name, samples.X)
-        report = inflation_report(model, samples.X, samples.y, groups=samples.groups, random_state=self.seed)
+        report = inflation_report(self._model(name, X), X, y, groups=groups, random_state=self.seed)
         if self.output is not None:
             with replacing(self.output) as aside:
-                _write(aside, kind, self._record(report, samples, name))
+                _write(aside, kind, self._record(report, name))
         if not self.quiet:
-            typer.echo(self._text(report, samples))
+            typer.echo(self._text(report, y, "each row" if groups is None else "each group"))
         save_figure(self.plot, lambda: draw_inflation(report), "The report is complete.")
         if outputs:
             self.say(wrote(outputs))
@@ -131,8 +121,8 @@ class Inflation(_options.Options):
         gamma = "median" if self.gamma == AUTO else self.gamma
         return KernelPCA(components, gamma=gamma, landmarks=self.landmarks, random_state=self.seed)
 
-    def _samples(self) -> Samples:
-        """The rows of a file with their classes and groups, the columns of which are no values."""
+    def _samples(self) -> tuple[Array, Array | None, Array | None]:
+        """The rows of a file, their classes, and what belongs together; the columns of the latter are no values."""
         options, group, groups = self.table, self.group, None
         if group is not None and format_of(self.input) in TABLES:
             options = replace(options, exclude=(*(options.exclude or ()), group))
@@ -147,8 +137,7 @@ class Inflation(_options.Options):
         if source.is_table:
             self.say(source.described())
         self._check(source.n_rows, source.classes, groups)
-        X = Preparation.of(source, survey(source, 0, 0, 0), tell=self.say)(source.values)
-        return Samples(X, source.classes, groups)
+        return Preparation.of(source, survey(source, 0, 0, 0), tell=self.say)(source.values), source.classes, groups
 
     def _check(self, n: int, y: Array | None, groups: Array | None) -> None:
         if n < FEWEST_ROWS:
@@ -167,22 +156,32 @@ class Inflation(_options.Options):
         if groups is not None and len(np.unique(groups)) < 2:
             raise DataError(f"All rows are of one group; --group {self.group} must have at least two.")
 
-    def _text(self, report: InflationReport, samples: Samples) -> str:
+    def _text(self, report: InflationReport, y: Array | None, each: str) -> str:
         """The report for people: what was measured, the answers, what to do, and what it means."""
-        each = "each group" if samples.groups is not None else "each row"
-        classes = "" if samples.y is None else f", {len(np.unique(samples.y))} classes"
+        classes = "" if y is None else f", {len(np.unique(y))} classes"
         parts = [
             f"{self.input}: {report.n_samples:,} rows of {report.n_features:,} columns{classes}. "
             f"{MODELS[type(report.model).__name__]} was fitted to all rows, and again without {each}, to see where "
             "rows fall that it does not know.",
             "\n".join(_table(report)),
             "\n".join(f"{question} {answer}" for question, answer in _answers(report).items()),
-            f"What to do: {_advice(report, samples)}",
+            f"What to do: {self._advice(report)}",
             f"What this means: {_meaning(report)}",
         ]
         return "\n\n".join(parts)
 
-    def _record(self, report: InflationReport, samples: Samples, estimator: str) -> dict[str, Any]:
+    def _advice(self, report: InflationReport) -> str:
+        if self.label is not None:
+            code = f" In Python: preimage.Renormalized({type(report.model).__name__}(...)).fit(X, y)."
+            return report.recommendation + (code if report.recommends_correction else "")
+        if not report.inflated.any():
+            return "nothing needs correction."
+        return (
+            "wrap the model: preimage.Renormalized(model).fit(X) brings the values of new rows to the scale of those "
+            "that the model knows. Whether that improves decisions is only known with classes."
+        )
+
+    def _record(self, report: InflationReport, estimator: str) -> dict[str, Any]:
         """The report as plain values."""
         columns = {key: np.asarray(values).tolist() for key, values in _columns(report).items()}
         signal, gain = report.signal, report.gain
@@ -208,7 +207,7 @@ class Inflation(_options.Options):
             "errors": report.errors,
             "method": report.method,
             "recommends_correction": bool(report.recommends_correction),
-            "answers": {**_answers(report), "What to do": _advice(report, samples)},
+            "answers": {**_answers(report), "What to do": self._advice(report)},
             "seed": self.seed,
             "version": preimage.__version__,
         }
@@ -259,18 +258,6 @@ def _answers(report: InflationReport) -> dict[str, str]:
         "Is there inflation?": report.answers["inflation"],
         "Does correction help?": report.answers["correction"] if known else NO_CLASSES,
     }
-
-
-def _advice(report: InflationReport, samples: Samples) -> str:
-    if samples.y is not None:
-        code = f" In Python: preimage.Renormalized({type(report.model).__name__}(...)).fit(X, y)."
-        return report.recommendation + (code if report.recommends_correction else "")
-    if not report.inflated.any():
-        return "nothing needs correction."
-    return (
-        "wrap the model: preimage.Renormalized(model).fit(X) brings the values of new rows to the scale of those that "
-        "the model knows. Whether that improves decisions is only known with classes."
-    )
 
 
 def _meaning(report: InflationReport) -> str:

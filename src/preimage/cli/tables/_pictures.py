@@ -1,7 +1,7 @@
 """Folders of pictures, and stacks of them in one file, as tables."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,7 +32,9 @@ def options_of(image: Any) -> dict[str, Any]:
     kept = {name: image.info[name] for name in ("icc_profile", "dpi") if image.info.get(name) is not None}
     kind = image.info["kind"]
     if kind == "TIFF":
-        return kept | _tiff_options(image)
+        found, tags = image.info.get("compression") or "raw", image.info.get("tags") or {}
+        kept_tags = {tag: tags[tag] for tag in KEPT_TAGS if tag in tags}
+        return {**kept, "compression": found if found in LOSSLESS else LOSSLESS[1], "tiffinfo": kept_tags}
     exif = image.getexif()  # of TIFF stacks that are read to their end, Pillow 10.0 cannot say it
     if len(exif):
         exif.pop(274, None)  # the orientation
@@ -41,18 +43,6 @@ def options_of(image: Any) -> dict[str, Any]:
     if kind == "JPEG":
         kept |= {"quality": JPEG_QUALITY, "subsampling": 0}
     return kept
-
-
-def _tiff_options(image: Any) -> dict[str, Any]:
-    found, tags = image.info.get("compression") or "raw", image.info.get("tags") or {}
-    kept = {tag: tags[tag] for tag in KEPT_TAGS if tag in tags}
-    return {"compression": found if found in LOSSLESS else LOSSLESS[1], "tiffinfo": kept}
-
-
-def told_about_writing(kinds: set[str]) -> list[str]:
-    if "JPEG" not in kinds:
-        return []
-    return [f"JPG files lose a little each time they are written, also in quality {JPEG_QUALITY}; PNG and TIFF do not."]
 
 
 def lost_pictures(image: Any, where: str) -> str | None:
@@ -176,7 +166,11 @@ def read_pictures(path: Path) -> tuple[Array, Pictures]:
                 kind, options = image.info["kind"], options_of(image)
         found.append(PictureFile(file.name, kind, pages, options))
     lost = {text for head in heads if (text := head.lost)}
-    notes = [*passed_over, *told_about_writing({file.kind for file in found}), *sorted(lost)]
+    if any(file.kind == "JPEG" for file in found):
+        lost.add(
+            f"JPG files lose a little each time they are written, also in quality {JPEG_QUALITY}; PNG and TIFF do not."
+        )
+    notes = [*passed_over, *sorted(lost)]
     return values, Pictures(found, array.shape, notes, passed_over)
 
 
@@ -225,20 +219,13 @@ def _files(path: Path) -> tuple[list[Path], list[str]]:
     files = [each for each in seen if each.is_file() and each.suffix.lower() in PICTURES]
     others = [f"{each.name}/" if each.is_dir() else each.name for each in seen if each not in set(files)]
     if not files:
-        inside = next((each for each in seen if each.is_dir() and _has_pictures(each)), None)
+        has_pictures = lambda folder: any(each.suffix.lower() in PICTURES for each in folder.iterdir())
+        inside = next((each for each in seen if each.is_dir() and has_pictures(each)), None)
         hint = f" {inside} does: folders inside a folder are not read, so give one of them." if inside else ""
         raise FileError(f"{path} holds no pictures ({', '.join(PICTURES)}).{hint}")
-    note = f"Left out of {path}: {_some(others)}; only pictures are read, and no folders inside."
+    more = f" and {len(others) - 3} more" if len(others) > 3 else ""
+    note = f"Left out of {path}: {', '.join(others[:3])}{more}; only pictures are read, and no folders inside."
     return files, [note] if others else []
-
-
-def _has_pictures(folder: Path) -> bool:
-    return any(each.suffix.lower() in PICTURES for each in folder.iterdir())
-
-
-def _some(names: Sequence[str], most: int = 3) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
 
 
 def _heads(file: Path) -> Iterator[_Head]:
