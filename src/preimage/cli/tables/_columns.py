@@ -8,6 +8,8 @@ from enum import Enum
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from preimage._engine.typing import Array
 from preimage.cli._errors import DataError, FileError
 from preimage.cli._options import NONE, TableOptions
@@ -129,7 +131,9 @@ class NumberFormat:
     def values(self, texts: Any, kind: Kind) -> Array:
         """A pyarrow array of texts of a column of this kind as numbers, with NaN for missing ones; or `NotANumber`."""
         arrow, compute = need("pyarrow"), need("pyarrow.compute")
-        cast = lambda texts: compute.cast(texts, arrow.float64()).to_numpy(zero_copy_only=False).astype(float)
+        cast = lambda texts: np.asarray(
+            compute.cast(texts, arrow.float64()).to_numpy(zero_copy_only=False), dtype=float
+        )
         if kind is Kind.NUMBER and self.decimal == "." and not self.thousands:
             try:
                 return cast(texts)

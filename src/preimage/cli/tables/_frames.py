@@ -278,14 +278,17 @@ def _write_text(path: Path, matrices: Iterator[Array], frame: Frame, output: Pat
     arrow, compute = need("pyarrow", "Text tables"), need("pyarrow.compute", "Text tables")
     style = _Style.of(frame.source, output)
     encode = codecs.getincrementalencoder(style.encoding)().encode
+    # A function, so that its columns are gone when the next ones are made.
+    joined = lambda columns: (
+        compute.binary_join_element_wise(*columns, style.delimiter) if len(columns) > 1 else columns[0]
+    )
     with arrow.output_stream(str(path), compression=compression_of(output)) as file:
         for line in (frame.names, frame.units):
             if line is not None:
                 texts = style.quoted(arrow.array(line, arrow.string())).to_pylist()
                 file.write(encode(style.delimiter.join(texts) + "\n"))
         for batch in frame.batches(matrices):
-            columns = [style.texts(cells) for cells in batch]
-            lines = compute.binary_join_element_wise(*columns, style.delimiter) if len(columns) > 1 else columns[0]
+            lines = joined([style.texts(cells) for cells in batch])
             if len(lines):
                 file.write(encode("\n".join(lines.to_pylist()) + "\n"))
 
