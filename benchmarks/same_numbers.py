@@ -152,7 +152,7 @@ def estimators():
         "fraction": lambda: KernelPCA(0.9, gamma="median").fit(IRIS),
         "weights": lambda: KernelPCA(3, gamma=0.3).fit(IRIS, sample_weight=1.0 + (np.arange(len(IRIS)) % 3)),
         "uncentred": lambda: KernelPCA(3, gamma=0.3, center=False).fit(IRIS),
-        "krylov": lambda: KernelPCA(3, gamma=0.3, eigensolver="block_krylov").fit(IRIS),
+        "krylov": lambda: KernelPCA(3, gamma=0.3, eigen_solver="block_krylov").fit(IRIS),
         "arpack": lambda: KernelPCA(3, gamma=0.3, eigen_solver="arpack").fit(IRIS),
         "float32": lambda: KernelPCA(2, gamma=0.3).fit(IRIS.astype("float32")),
         "poly": lambda: KernelPCA(3, kernel="poly", degree=2, gamma=0.1).fit(IRIS),
@@ -319,7 +319,7 @@ def reducers():
 def functions():
     geometry, widths = import_module("preimage.geometry"), import_module("preimage.widths")
     kernel, x = Gaussian(0.3), IRIS[:3]
-    for name in ("metric_tensor", "log_volume_element", "scalar_curvature", "plane_curvatures"):
+    for name in ("metric_tensor", "log_volume_element", "scalar_curvature"):
         yield name, lambda name=name: numbers("", getattr(geometry, name)(kernel, x))
     yield "geodesic", lambda: numbers("", geometry.geodesic(kernel, x[0], x[1]))
     yield "arc_length", lambda: numbers("", geometry.arc_length(kernel, x))

@@ -68,8 +68,8 @@ MODELS = {
         CalibratedClassifierCV(SVC(), method="isotonic", ensemble=False).fit(X, Y), 8, X=X
     ),
     "EmpiricalKernelMap": lambda: EmpiricalKernelMap(whiten=True).fit(X),
-    "EmpiricalKernelMap with landmarks": lambda: EmpiricalKernelMap(points=8).fit(X),
-    "map whitened by data": lambda: EmpiricalKernelMap(points=X[:20], whiten="data").fit(X),
+    "EmpiricalKernelMap with landmarks": lambda: EmpiricalKernelMap(landmarks=8).fit(X),
+    "map whitened by data": lambda: EmpiricalKernelMap(landmarks=X[:20], whiten="data").fit(X),
     "KernelFisherDiscriminant": lambda: KernelFisherDiscriminant().fit(X, Y),
     "Fisher with landmarks": lambda: KernelFisherDiscriminant(landmarks=20, random_state=0).fit(X, Y),
     "sparse Fisher": lambda: KernelFisherDiscriminant(sparsity=5).fit(X, TWO),

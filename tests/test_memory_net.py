@@ -199,12 +199,12 @@ ROUTES = {
     "EmpiricalKernelMap": (lambda: EmpiricalKernelMap(gamma=GAMMA), (X,), ()),
     "EmpiricalKernelMap, whitened": (lambda: EmpiricalKernelMap(gamma=GAMMA, whiten=True), (X,), ()),
     "EmpiricalKernelMap, by data": (
-        lambda: EmpiricalKernelMap(gamma=GAMMA, whiten="data", points=X[:100]),
+        lambda: EmpiricalKernelMap(gamma=GAMMA, whiten="data", landmarks=X[:100]),
         (X,),
         ("transform",),
     ),
     "EmpiricalKernelMap, points": (
-        lambda: EmpiricalKernelMap(gamma=GAMMA, whiten=True, points=X[:100]),
+        lambda: EmpiricalKernelMap(gamma=GAMMA, whiten=True, landmarks=X[:100]),
         (X,),
         ("transform",),
     ),

@@ -73,7 +73,7 @@ def test_usps_features_of_second_order_beat_first_order(smoothed_usps):
     X_train, y_train, X_test, y_test = smoothed_usps
     errors = []
     for degree in (1, 2):
-        model = KernelPCA(256, kernel=Polynomial(degree, gamma=1 / 256, coef0=0.0), eigensolver="dense").fit(
+        model = KernelPCA(256, kernel=Polynomial(degree, gamma=1 / 256, coef0=0.0), eigen_solver="dense").fit(
             X_train[:1500]
         )
         Y = model.transform(X_train[:3000])

@@ -54,7 +54,6 @@ explorer/test_tool_panels.py
 geometry/test_hostile_points.py
 interop/test_onnx.py
 interop/test_onnx_pipelines.py
-invariances/test_transformations.py
 kernels/test_contract.py
 kernels/test_range_of_numbers.py
 landmarks/test_early_ends.py

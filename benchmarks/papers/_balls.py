@@ -5,7 +5,7 @@ Both return an upper bound of the squared radius, which `preimage.widths.enclosi
 
 import numpy as np
 
-from preimage.widths._enclosing_ball import center_distances
+from preimage.widths._enclosing import center_distances
 
 # Steps of the mean weight towards far points, in units of one over the squared radius. Larger steps oscillate.
 LEARNING_RATE = 2.0

@@ -169,7 +169,7 @@ def our_errors(family, X, noisy, truth, only=None):
     numbers = COMPONENTS if family is FAMILIES[FIXED_POINT] else COMPONENTS[::2]
     errors = {}
     for gamma in GAMMAS if only is None else (only[0],):
-        model = KernelPCA(min(max(COMPONENTS), len(X) - 1), gamma=gamma, eigensolver="dense").fit(X)
+        model = KernelPCA(min(max(COMPONENTS), len(X) - 1), gamma=gamma, eigen_solver="dense").fit(X)
         for q in numbers if only is None else (only[1],):
             if q > model.n_components_:
                 continue

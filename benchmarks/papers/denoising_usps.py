@@ -105,7 +105,7 @@ def one_draw(images, digits, seed, search):
     fitting, validation = part(0, N_TRAIN - N_VALIDATION), part(N_TRAIN - N_VALIDATION, N_TRAIN)
     noisy = {name: add(test, rng) for name, add in NOISES.items()}
     results = {name: curves(X, Q, test) for name, Q in noisy.items()}
-    model = KernelPCA(max(COMPONENTS), gamma=1 / WIDTH, eigensolver="dense").fit(X)
+    model = KernelPCA(max(COMPONENTS), gamma=1 / WIDTH, eigen_solver="dense").fit(X)
     for name, Q in noisy.items():
         denoised = {n: kernel_denoised(model, Q, n) for n in COMPONENTS}
         results[name]["kernel"] = {n: error(Z, test) for n, Z in denoised.items()}
@@ -150,7 +150,7 @@ def best_choices(X, clean, noisy):
     for r, c in product(LINEAR_COMPONENTS, WIDTHS):
         mean, axes = linear_axes(X)
         axes = axes[:r]
-        model = KernelPCA(max(KERNEL_COMPONENTS), gamma=1 / c, eigensolver="dense").fit((X - mean) @ axes.T)
+        model = KernelPCA(max(KERNEL_COMPONENTS), gamma=1 / c, eigen_solver="dense").fit((X - mean) @ axes.T)
         for name, q in product(noisy, KERNEL_COMPONENTS):
             inputs = (noisy[name] - mean) @ axes.T
             for solver, Z in pre_images(model.subspace_.leading(q), inputs).items():
@@ -169,7 +169,7 @@ def pre_images(subspace, inputs):
 def denoise(X, noisy, r, c, q, solver):
     mean, axes = linear_axes(X)
     axes = axes[:r]
-    model = KernelPCA(q, gamma=1 / c, eigensolver="dense").fit((X - mean) @ axes.T)
+    model = KernelPCA(q, gamma=1 / c, eigen_solver="dense").fit((X - mean) @ axes.T)
     return mean + pre_images(model.subspace_, (noisy - mean) @ axes.T)[solver] @ axes
 
 

@@ -93,7 +93,7 @@ def fitted(degree, landmarks, n_components):
     if degree == 1:
         n_components = min(n_components, N_PIXELS)
     # Most of the spectrum is wanted, and the axes should not depend on how many of them a run asks for.
-    return KernelPCA(n_components, kernel=kernel, eigensolver="dense").fit(landmarks)
+    return KernelPCA(n_components, kernel=kernel, eigen_solver="dense").fit(landmarks)
 
 
 def test_errors(train, test, y_train, y_test, components):

@@ -121,7 +121,7 @@ def main():
     for seed in options.seeds:
         X, test, noisy, rng = one_draw(images, digits, seed)
         for c in options.widths:
-            model = KernelPCA(max(COMPONENTS), gamma=1 / c, eigensolver="dense").fit(X)
+            model = KernelPCA(max(COMPONENTS), gamma=1 / c, eigen_solver="dense").fit(X)
             for q in COMPONENTS:
                 subspace = model.subspace_.leading(q)
                 found = {PLAIN: plain_pre_images(subspace, noisy, noisy, c)}
@@ -190,7 +190,7 @@ def automatic_choice(X, c, q, rng):
     totals = {}
     for held_out in folds:
         rest = np.delete(X, held_out, axis=0)
-        subspace = KernelPCA(min(q, len(rest) - 1), gamma=1 / c, eigensolver="dense").fit(rest).subspace_
+        subspace = KernelPCA(min(q, len(rest) - 1), gamma=1 / c, eigen_solver="dense").fit(rest).subspace_
         clean = X[held_out]
         noisy = clean + NOISE * rng.standard_normal(clean.shape)
         for name, Z in candidate_pre_images(subspace, noisy).items():

@@ -34,10 +34,7 @@ from sklearn.svm import SVC
 from preimage.kernels import squared_distance_percentile
 from preimage.model_selection import WidthSearch
 from preimage.widths import class_gram
-from preimage.widths._enclosing_ball import (
-    center_distances,
-    gram_ball,
-)
+from preimage.widths._enclosing import center_distances, gram_ball
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _balls import multiplicative_weights, randomized

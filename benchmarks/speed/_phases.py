@@ -16,17 +16,17 @@ PHASES = {
         "preimage.feature_space._gram:CenteredGram.sketch",
     ],
     "orthogonalisation": [
-        "preimage.eigensolvers._krylov_basis:KrylovBasis.next_block",
+        "preimage.eigensolvers._block_krylov:KrylovBasis.next_block",
         "preimage._engine.linalg:orthogonalize",
         "preimage._engine.linalg:orthonormal_columns",
     ],
     "small dense algebra": [
         "preimage._engine.linalg:eigh_descending",
         "preimage._engine.linalg:top_eigh",
-        "preimage.eigensolvers._krylov_basis:KrylovBasis.ritz",
-        "preimage.eigensolvers._krylov_basis:KrylovBasis.weakest_excess",
-        "preimage.eigensolvers._krylov_basis:KrylovBasis.result",
-        "preimage.eigensolvers._krylov_basis:KrylovBasis.restart",
+        "preimage.eigensolvers._block_krylov:KrylovBasis.ritz",
+        "preimage.eigensolvers._block_krylov:KrylovBasis.weakest_excess",
+        "preimage.eigensolvers._block_krylov:KrylovBasis.result",
+        "preimage.eigensolvers._block_krylov:KrylovBasis.restart",
     ],
 }
 REST = "checks and Python"

@@ -41,7 +41,7 @@ KEEP_MEMORY = {  # see docs/guides/clusters.md
 def model(max_iter=None):
     # With this budget no process holds the Gram matrix; the fixed point learns nothing during the fit.
     without = {"max_memory": "2GB", "preimage": "fixed_point"}
-    return KernelPCA(COMPONENTS, gamma=1 / 64, eigensolver="block_krylov", max_iter=max_iter, **without)
+    return KernelPCA(COMPONENTS, gamma=1 / 64, eigen_solver="block_krylov", max_iter=max_iter, **without)
 
 
 def rows(n):

@@ -93,7 +93,7 @@ def compare_transforms(repeats):
     print("\ntransform: 20,000 points against 5,000 × 64, 32 components")
     for dtype in (np.float64, np.float32):
         data, queries = X.astype(dtype), Z.astype(dtype)
-        ours = KernelPCA(32, gamma=gamma, eigensolver="dense").fit(data)
+        ours = KernelPCA(32, gamma=gamma, eigen_solver="dense").fit(data)
         peer = Peer(32, kernel="rbf", gamma=gamma, eigen_solver="dense").fit(data)
         seconds, Y = timed(lambda: ours.transform(queries), repeats)
         peer_seconds, expected = timed(lambda: peer.transform(queries), repeats)

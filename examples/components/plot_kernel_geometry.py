@@ -25,7 +25,7 @@ Here they are drawn for polynomial kernels (x·y + c)^p.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from preimage.geometry import mercer_report, plane_curvatures, scalar_curvature
+from preimage.geometry import mercer_report, scalar_curvature
 from preimage.kernels import Gaussian, Normalized, Polynomial, Sigmoid
 from preimage.plotting import KernelGeometryDisplay
 
@@ -97,9 +97,6 @@ axes[0].set_ylabel("Negative scalar curvature, −R")
 figure.suptitle("Three inputs: without a constant the curvature grows without bound at the origin")
 figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=3)
 plt.show()
-
-across, along = plane_curvatures(Polynomial(3, gamma=1 / 256), np.ones((1, 256)))
-print(f"256 pixels of value 1, degree 3: curvature {across[0]:.3g} across x, {along[0]:.3g} along x")
 
 # %%
 # Surfaces of radial kernels are flat everywhere; those of kernels that are normalised to unit length lie on a sphere.

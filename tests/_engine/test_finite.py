@@ -24,7 +24,7 @@ from preimage import (
 )
 from preimage._engine.arrays import array_namespace
 from preimage._engine.finite import FEW_ENTRIES, finite_result, is_finite, refuse_overflowing_fit, working_method
-from preimage.estimators._finite_results import FiniteResults, is_fit
+from preimage.estimators._estimator import Estimator, is_fit
 from preimage.kernels import Exponential
 from preimage.model_selection import WidthSearch
 
@@ -64,7 +64,7 @@ def test_the_message_of_a_fit_names_the_attribute_and_the_size_of_the_data():
 
 @for_each("estimator", public_estimators(), ids=lambda each: each.__name__)
 def test_all_public_methods_of_all_estimators_are_looked_at(estimator):
-    assert issubclass(estimator, FiniteResults)
+    assert issubclass(estimator, Estimator)
     for name in dir(estimator):
         method = inspect.getattr_static(estimator, name)
         is_method = inspect.isfunction(method) or hasattr(method, "fn")
@@ -83,7 +83,7 @@ def test_methods_that_nobody_has_listed_are_looked_at():
 
     for method in (Methods.give_images, Methods.fit_somehow):
         method.__module__ = "preimage.estimators._of_tomorrow"
-    tomorrow = type("Tomorrow", (Methods, FiniteResults), {})()
+    tomorrow = type("Tomorrow", (Methods, Estimator), {})()
     with pytest.raises(ValueError, match=r"Tomorrow.give_images .* row 0, whose entries reach 1 "):
         tomorrow.give_images(np.ones((2, 1)))
     with pytest.raises(ValueError, match=r"Tomorrow.fit_somehow .*found_"):

@@ -199,7 +199,7 @@ def test_scikit_learns_searches_hand_their_bar_down():
 
 X, Y = make_moons(120, noise=0.2, random_state=0)
 STAGES = {
-    "KernelPCA": (lambda: KernelPCA(3, gamma=1.0, eigensolver=BlockKrylov()), "Finding eigenvectors"),
+    "KernelPCA": (lambda: KernelPCA(3, gamma=1.0, eigen_solver=BlockKrylov()), "Finding eigenvectors"),
     "KernelPCA on landmarks": (lambda: KernelPCA(3, gamma=1.0, landmarks=SparseGreedy(20)), "Selecting landmarks"),
     "KernelKMeans": (lambda: KernelKMeans(2, gamma=1.0), "Kernel k-means"),
     "KernelKMeans on landmarks": (lambda: KernelKMeans(2, gamma=1.0, landmarks=20), "k-means on landmarks"),

@@ -24,7 +24,7 @@ def X(rng):
 
 
 def hard_to_find(X):
-    return KernelPCA(2, gamma=0.5, eigensolver="block_krylov", max_iter=1, tol=1e-12).fit(np.repeat(X, 3, axis=0))
+    return KernelPCA(2, gamma=0.5, eigen_solver="block_krylov", max_iter=1, tol=1e-12).fit(np.repeat(X, 3, axis=0))
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def test_exact_scores_are_those_of_refitted_pca(shape):
 @pytest.mark.parametrize("gamma", [1e-3, 1e-2, 0.05])
 def test_exact_scores_are_those_of_refitted_kernel_pca(gamma):
     X = spiked(25, 30)
-    kernel_pca = lambda rows: KernelPCA(6, gamma=gamma, eigensolver="dense").fit(rows)
+    kernel_pca = lambda rows: KernelPCA(6, gamma=gamma, eigen_solver="dense").fit(rows)
     train, expected = by_refitting(kernel_pca, X, 3)
     gram = kernel_pca(X).kernel_(X, X)
     np.testing.assert_allclose(up_to_signs(leave_one_out(gram, 3), train), expected, atol=1e-9)

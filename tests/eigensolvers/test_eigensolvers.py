@@ -198,7 +198,7 @@ def test_bases_have_room_for_a_restart():
 def test_pairs_that_lapacks_driver_for_some_of_them_misses(spectrum, rng, monkeypatch):
     A, values, _ = spectrum
     none = np.empty(0), np.empty((0, 0))
-    monkeypatch.setattr("preimage.eigensolvers._krylov_basis.eigenpairs_between", lambda *arguments: none)
+    monkeypatch.setattr("preimage.eigensolvers._block_krylov.eigenpairs_between", lambda *arguments: none)
     assert_allclose(BlockKrylov().solve(A, 60, rng).values, values[:60], rtol=1e-9)
 
 

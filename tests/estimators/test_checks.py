@@ -43,7 +43,7 @@ ESTIMATORS = [
     KernelPCA(2, kernel="linear"),
     KernelPCA(0.9, kernel="poly", degree=2),
     KernelPCA(2, kernel=Linear() + Gaussian("scale")),
-    KernelPCA(2, eigensolver="block_krylov"),
+    KernelPCA(2, eigen_solver="block_krylov"),
     KernelPCA(2, kernel="precomputed"),
     KernelPCA(2, landmarks=10),
     KernelPCA(2, landmarks="auto"),

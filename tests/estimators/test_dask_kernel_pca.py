@@ -340,7 +340,7 @@ class TestCluster:
 
 def exact(**parameters):
     """On all rows, without a Gram matrix in memory, as on a cluster; eigenvectors agree to the tolerance."""
-    tight = {"eigensolver": "block_krylov", "max_memory": 10**6, "preimage": "fixed_point", "tol": 1e-10}
+    tight = {"eigen_solver": "block_krylov", "max_memory": 10**6, "preimage": "fixed_point", "tol": 1e-10}
     return KernelPCA(**{"n_components": 4, "gamma": 0.1, **tight, **parameters})
 
 
@@ -387,9 +387,9 @@ class TestAllRows:
             assert chunked.kernel_.gamma == held.kernel_.gamma
             assert_same_exact(held, chunked, X[:20])
 
-    @pytest.mark.parametrize("eigensolver", ["auto", "dense", "arpack"])
-    def test_solvers_that_work_here(self, X, eigensolver):
-        parameters = {"n_components": 3, "gamma": 0.1, "eigensolver": eigensolver}
+    @pytest.mark.parametrize("eigen_solver", ["auto", "dense", "arpack"])
+    def test_solvers_that_work_here(self, X, eigen_solver):
+        parameters = {"n_components": 3, "gamma": 0.1, "eigen_solver": eigen_solver}
         assert_same_exact(KernelPCA(**parameters).fit(X), KernelPCA(**parameters).fit(layout(X, "even")), X[:20])
 
     def test_fractions_of_the_variance(self, X):
@@ -401,10 +401,10 @@ class TestAllRows:
 
     def test_many_rows_must_be_asked_for(self, nothing_computes):
         D = da.zeros((10**6, 4), chunks=(10**5, 4))
-        with pytest.raises(ValueError, match=r"5e\+11 kernel values .* landmarks=500.* eigensolver='block_krylov'"):
+        with pytest.raises(ValueError, match=r"5e\+11 kernel values .* landmarks=500.* eigen_solver='block_krylov'"):
             KernelPCA(2).fit(D)
         with pytest.raises(AssertionError, match="computed"):  # it began
-            KernelPCA(2, eigensolver="block_krylov").fit(D)
+            KernelPCA(2, eigen_solver="block_krylov").fit(D)
 
     def test_landmarks_auto_means_landmarks(self, X):
         assert KernelPCA(2, landmarks="auto").fit(layout(X, "even")).route_ == "landmarks"
@@ -451,7 +451,7 @@ class TestAllRowsOnWorkers:
         with client.as_current():
             assert_same_exact(held, exact().fit(layout(X, "even")), X[:20])
             with pytest.raises(pytest.fail.Exception):
-                KernelPCA(2, max_memory=10**6, eigensolver="arpack").fit(layout(X, "even"))
+                KernelPCA(2, max_memory=10**6, eigen_solver="arpack").fit(layout(X, "even"))
 
     def test_errors_of_workers_arrive(self, client, X):
         home = os.getpid()

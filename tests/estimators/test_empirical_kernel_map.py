@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
@@ -35,10 +36,10 @@ def test_whitened_map_has_the_inner_products_of_the_kernel(X):
 
 def test_other_points(X, rng):
     points = rng.normal(size=(6, 3))
-    features = EmpiricalKernelMap(gamma=0.3, points=points).fit(X)
+    features = EmpiricalKernelMap(gamma=0.3, landmarks=points).fit(X)
     assert_allclose(features.transform(X), rbf_kernel(X, points, gamma=0.3))
     with pytest.raises(ValueError, match="2 features"):
-        EmpiricalKernelMap(points=points[:, :2]).fit(X)
+        EmpiricalKernelMap(landmarks=points[:, :2]).fit(X)
 
 
 def test_linear_machine_on_whitened_features_is_the_kernel_machine(X):
@@ -60,8 +61,8 @@ def test_precomputed(X):
 
 def test_precomputed_kernels_take_no_other_points(X):
     K = rbf_kernel(X, gamma=0.3)
-    with pytest.raises(ValueError, match="leave `points` out"):
-        EmpiricalKernelMap("precomputed", points=K[10:15]).fit(K)
+    with pytest.raises(ValueError, match="leave `landmarks` out"):
+        EmpiricalKernelMap("precomputed", landmarks=K[10:15]).fit(K)
 
 
 @pytest.mark.parametrize("kernel", [Sigmoid(1.0, -1.0), Multiquadric(1.0), "additive_chi2"], ids=str)
@@ -97,7 +98,7 @@ def share_of_second(x, z):
 
 def test_whitening_by_data_gives_the_root_of_the_squared_values(X, xp, rng):
     points = rng.normal(size=(9, 3))
-    features = EmpiricalKernelMap(gamma=0.3, points=xp.asarray(points), whiten="data").fit(xp.asarray(X))
+    features = EmpiricalKernelMap(gamma=0.3, landmarks=xp.asarray(points), whiten="data").fit(xp.asarray(X))
     S = to_numpy(features.transform(xp.asarray(X)))
     assert S.shape == (40, 9)
     assert_allclose(S @ S.T, root_of_squares(rbf_kernel(X, points, gamma=0.3)), atol=1e-9)
@@ -133,8 +134,8 @@ def test_kernels_with_a_direction(X, rng):
     X, points = np.abs(X), np.abs(rng.normal(size=(6, 3)))
     kernel = CallableKernel(share_of_second, symmetric=False)
     values = np.array([[share_of_second(x, z) for z in points] for x in X])
-    assert_allclose(EmpiricalKernelMap(kernel, points=points).fit(X).transform(X), values)
-    S = EmpiricalKernelMap(kernel, points=points, whiten="data").fit_transform(X)
+    assert_allclose(EmpiricalKernelMap(kernel, landmarks=points).fit(X).transform(X), values)
+    S = EmpiricalKernelMap(kernel, landmarks=points, whiten="data").fit_transform(X)
     assert_allclose(S @ S.T, root_of_squares(values), atol=1e-10)
     alone = EmpiricalKernelMap(kernel, whiten="data").fit(X)
     assert_allclose(alone.transform(X) @ alone.transform(X).T, root_of_squares(kernel(X)), atol=1e-8)
@@ -207,7 +208,7 @@ def test_whitened_maps_of_two_sets_are_vectors_of_feature_space(X, rng):
 def test_whitening_by_data_reads_rows_block_by_block(X, kind, tmp_path, monkeypatch):
     """No kernel matrix of all rows: only triangular factors of blocks."""
     points = X[:6] + 0.1
-    expected = EmpiricalKernelMap(gamma=0.3, points=points, whiten="data").fit(X)
+    expected = EmpiricalKernelMap(gamma=0.3, landmarks=points, whiten="data").fit(X)
     if kind == "chunks":
         lazy = pytest.importorskip("dask.array").from_array(X, chunks=(13, 3))
     else:
@@ -215,6 +216,13 @@ def test_whitening_by_data_reads_rows_block_by_block(X, kind, tmp_path, monkeypa
         lazy = np.load(tmp_path / "rows.npy", mmap_mode="r")
     monkeypatch.setattr(_empirical_map, "FEWEST_ROWS", 8)
     monkeypatch.setattr(_empirical_map, "ROWS_PER_POINT", 1)
-    found = EmpiricalKernelMap(gamma=0.3, points=points, whiten="data").fit(lazy)
+    found = EmpiricalKernelMap(gamma=0.3, landmarks=points, whiten="data").fit(lazy)
     assert_allclose(found.expansion_.coefficients, expected.expansion_.coefficients, atol=1e-9)
     assert_allclose(np.asarray(found.transform(lazy)), expected.transform(X), atol=1e-9)
+
+
+def test_points_are_called_landmarks(X):
+    with pytest.warns(FutureWarning, match="'points' 'landmarks'"):
+        old = EmpiricalKernelMap(gamma=0.3, points=X[:4])
+    assert_allclose(clone(old).fit_transform(X), rbf_kernel(X, X[:4], gamma=0.3))
+    assert EmpiricalKernelMap(landmarks="auto").fit(X).landmarks_ is None

@@ -24,7 +24,7 @@ from preimage._engine.arrays import to_numpy
 from preimage.exceptions import ConvergenceWarning, IndefiniteKernelWarning, RankWarning
 from preimage.kernels import Gaussian, Iterated, Laplacian, Linear, Normalized, Patches, Polynomial, Sigmoid, Warped
 
-ITERATIVE = {"eigensolver": "block_krylov", "tol": 1e-11}
+ITERATIVE = {"eigen_solver": "block_krylov", "tol": 1e-11}
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def up_to_signs(A, B):
 
 
 class TestDefinition:
-    @pytest.mark.parametrize("options", [{"eigensolver": "dense"}, ITERATIVE, {"eigensolver": "arpack"}], ids=str)
+    @pytest.mark.parametrize("options", [{"eigen_solver": "dense"}, ITERATIVE, {"eigen_solver": "arpack"}], ids=str)
     def test_equals_the_shortest_version(self, X, Z, options):
         K, K_test = Gaussian(0.1)(X), Gaussian(0.1)(Z, X)
         values, coefficients = naive.kernel_pca(K, 5)
@@ -145,8 +145,8 @@ class TestComponents:
 
     def test_shares_of_variance_by_iteration(self, rng):
         X = rng.normal(size=(400, 5))
-        exact = KernelPCA(0.9, gamma=1.0, eigensolver="dense").fit(X)
-        doubled = KernelPCA(0.9, gamma=1.0, eigensolver="block_krylov").fit(X)
+        exact = KernelPCA(0.9, gamma=1.0, eigen_solver="dense").fit(X)
+        doubled = KernelPCA(0.9, gamma=1.0, eigen_solver="block_krylov").fit(X)
         assert doubled.n_components_ == exact.n_components_ > 64
         assert_allclose(doubled.eigenvalues_, exact.eigenvalues_, rtol=1e-8)
 
@@ -194,7 +194,7 @@ class TestComponents:
         share = KernelPCA(np.float32(0.9), gamma=0.1).fit(X)
         assert share.n_components_ == KernelPCA(0.9, gamma=0.1).fit(X).n_components_
 
-    @pytest.mark.parametrize("options", [{"eigensolver": "dense"}, ITERATIVE], ids=["dense", "krylov"])
+    @pytest.mark.parametrize("options", [{"eigen_solver": "dense"}, ITERATIVE], ids=["dense", "krylov"])
     @pytest.mark.filterwarnings("ignore:All kernel values")
     def test_coinciding_eigenvalues(self, options):
         """LAPACK's subset driver returns fewer pairs than asked for here, without an error."""
@@ -269,7 +269,7 @@ class TestIndefinite:
 class TestMemory:
     def test_same_result_without_holding_the_matrix(self, rng):
         X, Z = rng.normal(size=(900, 3)), rng.normal(size=(20, 3))
-        held = KernelPCA(5, gamma=0.2, eigensolver="block_krylov", tol=1e-10).fit(X)
+        held = KernelPCA(5, gamma=0.2, eigen_solver="block_krylov", tol=1e-10).fit(X)
         free = KernelPCA(5, gamma=0.2, max_memory="1MB", tol=1e-10).fit(X)
         assert_allclose(free.eigenvalues_, held.eigenvalues_, rtol=1e-10)
         assert_allclose(free.transform(Z), held.transform(Z), atol=1e-8)
@@ -524,7 +524,7 @@ class TestBadInput:
         with pytest.raises(ValueError, match=r"Unknown kernel 'rfb'.*linear"):
             KernelPCA(2, kernel="rfb").fit(X)
         with pytest.raises(ValueError, match="Unknown eigensolver"):
-            KernelPCA(2, eigensolver="lobpcg").fit(X)
+            KernelPCA(2, eigen_solver="lobpcg").fit(X)
 
     @pytest.mark.parametrize(
         "options", [{"gamma": -1.0}, {"degree": 0}, {"tol": -1.0}, {"kernel": Gaussian(-1.0)}], ids=str
@@ -540,7 +540,7 @@ class TestBadInput:
 
     def test_unfinished_eigensolver_warns(self, rng):
         with pytest.warns(ConvergenceWarning, match="largest relative residual"):
-            KernelPCA(5, gamma=3.0, eigensolver="block_krylov", max_iter=2).fit(rng.normal(size=(500, 5)))
+            KernelPCA(5, gamma=3.0, eigen_solver="block_krylov", max_iter=2).fit(rng.normal(size=(500, 5)))
 
 
 @pytest.mark.parametrize("kind", [Iterated, Normalized, Warped])

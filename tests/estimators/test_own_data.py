@@ -72,7 +72,7 @@ def test_models_do_not_share_the_users_data(estimator, kernel, rng):
 
 def test_empirical_maps_do_not_share_the_users_points(rng):
     X, points, Z = rng.normal(size=(20, 3)), rng.normal(size=(5, 3)), rng.normal(size=(7, 3))
-    model = EmpiricalKernelMap(gamma=0.5, points=points).fit(X)
+    model = EmpiricalKernelMap(gamma=0.5, landmarks=points).fit(X)
     before = model.transform(Z)
     points[...] = 0
     assert_array_equal(model.transform(Z), before)

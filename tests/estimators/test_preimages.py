@@ -260,7 +260,7 @@ def test_models_that_are_never_asked_learn_no_map(X):
 @pytest.mark.parametrize("solver", ["auto", "fixed_point", "learned"])
 def test_the_first_components_of_one_fit(solver, X):
     """`n_components` and fewer columns mean a fit with fewer components."""
-    many, few = (KernelPCA(k, gamma=0.05, preimage=solver, eigensolver="dense").fit(X) for k in (6, 3))
+    many, few = (KernelPCA(k, gamma=0.05, preimage=solver, eigen_solver="dense").fit(X) for k in (6, 3))
     Y = few.transform(X)
     signs = np.sign(np.sum(many.transform(X)[:, :3] * Y, axis=0))
     expected = few.inverse_transform(Y)
@@ -280,7 +280,7 @@ def test_a_learned_map_can_be_that_of_scikit_learn(X):
     for kernel, ours in (("rbf", Gaussian(0.05)), ("poly", Polynomial(3, 0.05, 1.0)), ("linear", Linear())):
         theirs = SklearnKernelPCA(4, kernel=kernel, gamma=0.05, fit_inverse_transform=True, alpha=0.3).fit(X)
         settings = LearnedMap(kernel=ours, ridge=0.3, center=False, max_rows=None)
-        model = KernelPCA(4, kernel=ours, preimage=settings, eigensolver="dense").fit(X)
+        model = KernelPCA(4, kernel=ours, preimage=settings, eigen_solver="dense").fit(X)
         signs = np.sign(np.sum(model.transform(X) * theirs.transform(X), axis=0))
         Y = theirs.transform(X)
         assert_allclose(model.inverse_transform(Y * signs), theirs.inverse_transform(Y), atol=1e-7)

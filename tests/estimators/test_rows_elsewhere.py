@@ -30,10 +30,10 @@ MODELS = {
     "several targets": (SparseGreedyRegressor(FEW, gamma=0.5), (np.stack([NUMBERS, X[:, 1]], axis=1),)),
     "classifier": (SparseGreedyClassifier(FEW, gamma=0.5), (CLASSES,)),
     "oriented": (OrientedKernelPCA(2, gamma=0.5, landmarks=FEW, invariances=shifted), ()),
-    "map": (EmpiricalKernelMap(gamma=0.5, points=FEW), ()),
-    "whitened map": (EmpiricalKernelMap(gamma=0.5, points=FEW, whiten=True), ()),
-    "map whitened by data": (EmpiricalKernelMap(gamma=0.5, points=FEW, whiten="data"), ()),
-    "map with given points": (EmpiricalKernelMap(gamma="median", points=X[:30]), ()),
+    "map": (EmpiricalKernelMap(gamma=0.5, landmarks=FEW), ()),
+    "whitened map": (EmpiricalKernelMap(gamma=0.5, landmarks=FEW, whiten=True), ()),
+    "map whitened by data": (EmpiricalKernelMap(gamma=0.5, landmarks=FEW, whiten="data"), ()),
+    "map with given points": (EmpiricalKernelMap(gamma="median", landmarks=X[:30]), ()),
     "oriented on given points": (OrientedKernelPCA(2, gamma=0.5, landmarks=X[:30], invariances=[shifted]), ()),
 }
 
@@ -203,12 +203,12 @@ def test_partners_must_be_as_many(rng):
 
 
 def test_points_of_maps_are_landmarks():
-    model = EmpiricalKernelMap(gamma=0.5, points=40, random_state=1).fit(X)
+    model = EmpiricalKernelMap(gamma=0.5, landmarks=40, random_state=1).fit(X)
     assert len(model.landmarks_) == 40 == model.transform(X[:3]).shape[1]
     assert_allclose(model.transform(X[:3]), model.kernel_(X[:3], model.landmarks_.points))
-    chosen = EmpiricalKernelMap(gamma=0.5, points=FEW).fit(X)
+    chosen = EmpiricalKernelMap(gamma=0.5, landmarks=FEW).fit(X)
     assert {tuple(row) for row in chosen.landmarks_.points} <= {tuple(row) for row in X}
     assert chosen.landmarks_.residual_fraction < 0.5
-    assert EmpiricalKernelMap(gamma=0.5, points=X[:4]).fit(X).landmarks_ is None
-    with pytest.raises(ValueError, match="leave `points` out"):
-        EmpiricalKernelMap("precomputed", points=5).fit(X @ X.T)
+    assert EmpiricalKernelMap(gamma=0.5, landmarks=X[:4]).fit(X).landmarks_ is None
+    with pytest.raises(ValueError, match="leave `landmarks` out"):
+        EmpiricalKernelMap("precomputed", landmarks=5).fit(X @ X.T)

@@ -23,7 +23,7 @@ from preimage import (
     load,
 )
 from preimage._engine.arrays import to_numpy
-from preimage.estimators._partial_labels import code_matrix, component_targets, partial_labels
+from preimage.estimators._semisupervised_kernel_pca import code_matrix, component_targets, partial_labels
 from preimage.exceptions import RankWarning, UnsupportedKernelError
 from preimage.feature_space import Expansion
 from preimage.kernels import Gaussian, Linear, Sigmoid, Warped
@@ -135,8 +135,6 @@ def test_encodings_are_code_matrices():
     targets = component_targets(labels, [[nan, 1.0], [nan, -2.0]], 2)
     assert targets[0] is None
     np.testing.assert_array_equal(targets[1], [-2, 1, 1])
-    centered = component_targets(labels, "first", 2, centered=True)
-    np.testing.assert_allclose(centered[0], [-4 / 3, 2 / 3, 2 / 3])
     assert len(component_targets(labels, "one_vs_rest", 1)) == 1
 
 
@@ -272,8 +270,6 @@ def test_small_and_degenerate_data():
         SemiSupervisedKernelPCA(1, gamma=1.0).fit(np.ones((5, 2)), [0, 1, -1, -1, -1])
     one_class = SemiSupervisedKernelPCA(2, kernel=KERNEL).fit(X, np.where(Y == 0, 0, -1))
     assert one_class.transform(X)[MOON == 0, 0].mean() > one_class.transform(X)[MOON == 1, 0].mean()
-    centered = SemiSupervisedKernelPCA(2, kernel=KERNEL, center_codes=True).fit(X, np.where(Y == 0, 0, -1))
-    assert np.isfinite(centered.transform(X)).all()
     with pytest.raises(UnsupportedKernelError, match="positive semidefinite"):
         SemiSupervisedKernelPCA(2, kernel=Sigmoid(1.0, -1.0)).fit(X, Y)
     with pytest.raises(NotFittedError):
@@ -392,7 +388,7 @@ def test_targets_of_the_subspace_are_the_papers_expansion():
     np.testing.assert_allclose(paper(NEW), model.subspace_.embed(beta)(NEW), atol=1e-8)
 
 
-@pytest.mark.parametrize("options", [{}, {"center_codes": True}, {"kernel": "precomputed"}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"kernel": "precomputed"}], ids=str)
 def test_weights_are_repetitions(options, rng):
     X = rng.normal(size=(40, 3))
     y = np.where(rng.random(40) < 0.4, (X[:, 0] > 0).astype(int), -1)

@@ -19,11 +19,11 @@ def naive_coordinates(kernel, X, Z, count):
     return values[order], kernel(Z, X) @ (vectors[:, order] / np.sqrt(np.abs(values[order])))
 
 
-@pytest.mark.parametrize("eigensolver", ["dense", "block_krylov", "arpack"])
+@pytest.mark.parametrize("eigen_solver", ["dense", "block_krylov", "arpack"])
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-def test_diagonalises_the_kernel_matrix_itself(kernel, eigensolver, rng):
+def test_diagonalises_the_kernel_matrix_itself(kernel, eigen_solver, rng):
     X, Z = 2 + rng.normal(size=(60, 4)), 2 + rng.normal(size=(9, 4))
-    model = KernelPCA(3, kernel=kernel, center=False, eigensolver=eigensolver, tol=1e-10).fit(X)
+    model = KernelPCA(3, kernel=kernel, center=False, eigen_solver=eigen_solver, tol=1e-10).fit(X)
     values, expected = naive_coordinates(kernel, X, Z, 3)
     assert_allclose(model.eigenvalues_, values, rtol=1e-8)
     assert_allclose(np.abs(model.transform(Z)), np.abs(expected), atol=1e-6)

@@ -74,7 +74,7 @@ def test_memory_changes_neither_pre_images_nor_maps_that_fit(data):
     X, noisy = data
     found = {}
     for limit in (None, BUDGET):
-        model = KernelPCA(6, gamma="median", preimage="fixed_point", eigensolver="block_krylov", max_memory=limit).fit(
+        model = KernelPCA(6, gamma="median", preimage="fixed_point", eigen_solver="block_krylov", max_memory=limit).fit(
             X
         )
         found[limit] = model.denoise(noisy[:300])

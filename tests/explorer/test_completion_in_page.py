@@ -10,6 +10,7 @@ from sklearn.preprocessing import StandardScaler
 from preimage import KernelPCA, explore
 from preimage._models.completion import median_distance, neighbor_start
 from preimage.descent import spread
+from preimage.estimators._impute_rows import principal_energy
 from preimage.kernels import Gaussian, Laplacian, Linear, Matern, Polynomial, RationalQuadratic
 
 KERNELS = {
@@ -82,7 +83,7 @@ def test_the_energy_is_that_of_the_library_and_has_its_gradient(javascript, digi
     found = javascript(MODULES, ENERGY, record, np.concatenate([rows, rows + shift, rows - shift]), 7)
     values = np.array([each["value"] for each in found])
     gradients = np.array([each["gradient"] for each in found])
-    expected = model._energy(7, "auto").at(rows)
+    expected = principal_energy(model, 7, "auto").at(rows)
     scale = np.abs(model.kernel_.diagonal(rows))
     np.testing.assert_allclose(values[:3] / scale, expected.value / scale, atol=1e-6)
     along = np.sum(gradients[:3] * shift, axis=1)
@@ -118,7 +119,7 @@ def test_a_rotation_before_the_model_changes_nothing(javascript, digits, gaps):
     rotated = make_pipeline(PCA(), KernelPCA(6, kernel=Gaussian(0.1))).fit(X)
     record = explore(rotated, X, kind="table").header["models"][0]
     found = javascript(MODULES, FILL, record, rows, 6)
-    energy = plain._energy(6, "auto")
+    energy = principal_energy(plain, 6, "auto")
     expected = energy.at(plain.impute(rows)).value
     np.testing.assert_allclose([each["objective"] for each in found], expected, atol=2e-3 * np.max(expected))
 
@@ -128,5 +129,5 @@ def test_kernels_with_a_kink_are_filled_without_rising_above_the_start(javascrip
     rows = gaps[:-1]
     start = neighbor_start(rows, ~np.isnan(rows), median_distance(digits), digits)
     found = javascript(MODULES, FILL, record_of(model, digits), rows, 6)
-    energies = model._energy(6, "auto").at(np.array([each["row"] for each in found])).value
-    assert np.all(energies <= model._energy(6, "auto").at(start).value + 1e-9)
+    energies = principal_energy(model, 6, "auto").at(np.array([each["row"] for each in found])).value
+    assert np.all(energies <= principal_energy(model, 6, "auto").at(start).value + 1e-9)

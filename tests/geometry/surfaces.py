@@ -4,7 +4,6 @@ import numpy as np
 from naive import monomials
 
 from preimage.kernels import (
-    CallableKernel,
     Constant,
     Exponential,
     Gaussian,
@@ -68,11 +67,6 @@ SMOOTH = [kernel for kernel in ISOTROPIC + DIRECTED if is_smooth(kernel)]
 
 def name(kernel):
     return repr(kernel).replace("\n", " ")[:70]
-
-
-def disguised(kernel):
-    """The same kernel, of which only values and the gradient are known."""
-    return CallableKernel(lambda X, Y: kernel(X, Y), gradient_function=kernel.gradient)
 
 
 def jacobian(function, x, step=1e-3):

@@ -11,11 +11,9 @@ from surfaces import (
     DOT_PRODUCTS,
     ISOTROPIC,
     MATRIX,
-    MIXED,
     POINTS,
     RADIAL,
     SMOOTH,
-    disguised,
     embedding_derivatives,
     jacobian,
     name,
@@ -23,20 +21,14 @@ from surfaces import (
 
 from preimage.exceptions import UnsupportedKernelError
 from preimage.geometry import _curvature as curvature_module
-from preimage.geometry import (
-    metric_tensor,
-    plane_curvatures,
-    scalar_curvature,
-)
+from preimage.geometry import metric_tensor, scalar_curvature
+from preimage.geometry._curvature import christoffel as christoffel_symbols
 from preimage.geometry._curvature import riemann as riemann_tensor
-from preimage.geometry._diagonal_jet import diagonal_jet
-from preimage.geometry._geodesic import christoffel as christoffel_symbols
-from preimage.geometry._jet import CURVATURE
+from preimage.geometry._jet import CURVATURE, diagonal_jet
 from preimage.kernels import (
     Cosine,
     Exponential,
     Gaussian,
-    Iterated,
     Laplacian,
     Linear,
     MappedInputs,
@@ -56,12 +48,6 @@ def sectional_curvatures(kernel, X, U, V):
     product = lambda A, B: np.einsum("na,nab,nb->n", A, g, B)
     areas = product(U, U) * product(V, V) - product(U, V) ** 2
     return np.einsum("nabcd,na,nb,nc,nd->n", riemann_tensor(kernel, X), U, V, U, V) / areas
-
-
-def contracted(kernel, X):
-    """Scalar curvature from Riemann's tensor."""
-    inverse = np.linalg.inv(metric_tensor(kernel, X))
-    return np.einsum("nac,nbd,nabcd->n", inverse, inverse, riemann_tensor(kernel, X))
 
 
 @for_each("kernel", ISOTROPIC + DIRECTED, ids=name)
@@ -132,7 +118,7 @@ def test_mixed_riemann_tensor_of_polynomials(p, c):
 
 
 @pytest.mark.parametrize("p", [2, 3, 5])
-@pytest.mark.parametrize("d", [2, 3, 6, 256])
+@pytest.mark.parametrize("d", [2, 3, 6, 12])
 def test_curvature_at_the_origin(p, d):
     R = scalar_curvature(Polynomial(p, coef0=1.0), np.zeros((1, d)))
     np.testing.assert_allclose(R, -(p - 1) * d * (d - 1) / p, rtol=1e-13)
@@ -169,47 +155,26 @@ def test_disguised_flat_kernels_are_flat():
         np.testing.assert_allclose(scalar_curvature(kernel, POINTS), 0, atol=1e-12)
 
 
-@pytest.mark.parametrize("d", [2, 3, 5, 100])
+@pytest.mark.parametrize("d", [2, 3, 5, 12])
 def test_the_sphere_has_the_curvature_of_the_sphere(d):
     """(x, 1)/‖(x, 1)‖ is a chart of the unit sphere, times 1.5 of one with the radius 1.5."""
     X = np.random.default_rng(0).normal(size=(3, d)) / np.sqrt(d)
     sphere = Normalized(Polynomial(1, coef0=1.0))
     np.testing.assert_allclose(scalar_curvature(sphere, X), d * (d - 1), rtol=1e-10)
     np.testing.assert_allclose(scalar_curvature(1.5**2 * sphere, X), d * (d - 1) / 1.5**2, rtol=1e-10)
-    across, along = plane_curvatures(sphere, X)
-    np.testing.assert_allclose([across, along], 1, rtol=1e-10)
 
 
-@for_each("kernel", ISOTROPIC + DIRECTED, ids=name)
-def test_shortcuts_equal_contractions_of_the_tensor(kernel):
-    scale = 1 + np.abs(riemann_tensor(kernel, POINTS)).max()
-    expected = contracted(kernel, POINTS)
-    np.testing.assert_allclose(scalar_curvature(kernel, POINTS), expected, rtol=1e-8, atol=1e-10 * scale)
-
-
-@pytest.mark.parametrize("kernel", DOT_PRODUCTS + MIXED, ids=name)
-def test_plane_curvatures_are_those_of_planes_along_and_across(kernel):
-    across, along = plane_curvatures(kernel, POINTS)
+@pytest.mark.parametrize("kernel", DOT_PRODUCTS, ids=name)
+def test_planes_of_dot_products_have_the_curvature_of_their_closed_form(kernel):
+    """(C8): of planes across x, and of planes that contain x."""
+    s = np.sum(POINTS**2, axis=1)
+    _, first, second, third = kernel.profile_derivatives(s, 3)
+    across, along = -second / first**2, (-second - s * (third - second**2 / first)) / (first * (first + s * second))
     aside = np.cross(POINTS, [1.0, 0.3, -0.2])
     other = np.cross(POINTS, aside)
     np.testing.assert_allclose(sectional_curvatures(kernel, POINTS, aside, other), across, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(sectional_curvatures(kernel, POINTS, POINTS, aside), along, rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(scalar_curvature(kernel, POINTS), 2 * across + 4 * along, rtol=1e-12)
-
-
-@pytest.mark.parametrize(
-    "kernel", [kernel for kernel in DOT_PRODUCTS + MIXED if "Matern" not in repr(kernel)], ids=name
-)
-def test_curvature_by_differences(kernel):
-    expected = riemann_tensor(kernel, POINTS[:2])
-    scale = np.abs(diagonal_jet(kernel, POINTS[:2], CURVATURE).dense(2, 2, 3)).max()
-    np.testing.assert_allclose(riemann_tensor(disguised(kernel), POINTS[:2]), expected, atol=1e-6 * scale + 1e-15)
-
-
-def test_iterated_kernels_have_a_curvature():
-    """Two features of two inputs fill the plane: a chart of it is flat."""
-    kernel = Iterated(Gaussian(0.4), [[0.0, 0.0], [1.0, 0.5]])
-    np.testing.assert_allclose(scalar_curvature(kernel, [[0.3, -0.2], [1.0, 2.0]]), 0, atol=1e-4)
+    np.testing.assert_allclose(scalar_curvature(kernel, POINTS), 2 * across + 4 * along, rtol=1e-9, atol=1e-12)
 
 
 def test_curvature_is_invariant_under_rotations_and_charts():
@@ -246,20 +211,6 @@ def test_one_input_has_no_curvature(kernel):
     assert not riemann_tensor(kernel, np.array(X)).any()
 
 
-def test_many_inputs_are_no_trouble_for_isotropic_kernels():
-    X = np.random.default_rng(0).normal(size=(5, 256)) / 16
-    for kernel in (Polynomial(5, gamma=1 / 256), Polynomial(2) * Gaussian(0.1), Normalized(Polynomial(3))):
-        R = scalar_curvature(kernel, X)
-        assert R.shape == (5,) and np.isfinite(R).all() and (R != 0).all()
-
-
-def test_dimensions_add_up_for_isotropic_kernels():
-    """Five inputs, by the tensor and by the two curvatures."""
-    X = np.random.default_rng(0).normal(size=(2, 5))
-    for kernel in (Polynomial(3, coef0=0.5), Normalized(Polynomial(2) + Gaussian(0.3))):
-        np.testing.assert_allclose(scalar_curvature(kernel, X), contracted(kernel, X), rtol=1e-9)
-
-
 def test_single_precision_and_tensors(xp):
     expected = scalar_curvature(Polynomial(3), POINTS)
     np.testing.assert_allclose(np.asarray(scalar_curvature(Polynomial(3), xp.asarray(POINTS))), expected)
@@ -269,16 +220,13 @@ def test_single_precision_and_tensors(xp):
 
 
 def test_curvature_that_overflows_near_the_singular_origin_is_refused():
-    kernel, near = Polynomial(2, coef0=0.0), 1e-90
-    assert scalar_curvature(kernel, [[near, 0.0]])[0] == 0.0
     with pytest.raises(ValueError, match="scalar_curvature gives numbers that are not finite"):
-        scalar_curvature(kernel, [[near, 0.0, 0.0]])
+        scalar_curvature(Polynomial(2, coef0=0.0), [[1e-90, 0.0, 0.0]])
 
 
-@pytest.mark.parametrize("function", [scalar_curvature, plane_curvatures])
-def test_the_singular_origin_is_named(function):
+def test_the_singular_origin_is_named():
     with pytest.raises(ValueError, match=r"point 1 \(\[0. 0. 0.\]\) is degenerate.*Homogeneous"):
-        function(Polynomial(2, coef0=0.0), [[1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+        scalar_curvature(Polynomial(2, coef0=0.0), [[1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
 
 
 def test_indefinite_metrics_are_refused():
@@ -296,11 +244,5 @@ def test_rough_kernels_are_refused():
 
 
 def test_tensors_too_large_are_refused():
-    directed = ScaledInputs(Polynomial(2), np.arange(1.0, 101.0)) + Gaussian()
     with pytest.raises(ValueError, match=r"100 inputs are too many \(the most is 45\)"):
-        scalar_curvature(directed, np.ones((1, 100)))
-
-
-def test_planes_are_those_of_kernels_without_directions():
-    with pytest.raises(ValueError, match="no rotation"):
-        plane_curvatures(ScaledInputs(Polynomial(2), [1.0, 2.0, 3.0]), POINTS)
+        scalar_curvature(Polynomial(2), np.ones((1, 100)))

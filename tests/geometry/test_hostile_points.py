@@ -7,7 +7,7 @@ import pytest
 from for_each import for_each
 
 from preimage import geometry
-from preimage.kernels import Cosine, Exponential, Gaussian, Iterated, Linear, Matern, Multiquadric, Polynomial, Sigmoid
+from preimage.kernels import Cosine, Exponential, Gaussian, Linear, Matern, Multiquadric, Polynomial, Sigmoid
 from preimage.widths import class_width, enclosing_ball
 
 X = np.random.default_rng(0).normal(size=(6, 3))
@@ -20,7 +20,6 @@ KERNELS = [
     Matern(1.0, 2.5),
     Multiquadric(),
     Cosine(),
-    Iterated(Gaussian(), reference=X),
 ]
 FUNCTIONS = [
     geometry.metric_tensor,

@@ -163,7 +163,6 @@ FUNCTIONS = {
     "geometry.log_volume_element": lambda i: geometry.log_volume_element(i.kernel(), i.A),
     "geometry.mercer_report": lambda i: geometry.mercer_report(i.kernel(), i.A),
     "geometry.metric_tensor": lambda i: geometry.metric_tensor(i.kernel(), i.A),
-    "geometry.plane_curvatures": lambda i: geometry.plane_curvatures(i.kernel(), i.A),
     "geometry.scalar_curvature": lambda i: geometry.scalar_curvature(i.kernel(), i.A),
     "interop.machine_of": lambda i: interop.machine_of(i.fitted()),
     "kernels.gamma_from_width": lambda i: kernels.gamma_from_width(abs(float(i.A[0, 0])), "gamma"),

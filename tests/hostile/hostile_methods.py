@@ -110,7 +110,6 @@ OWNERS = {
         )
     },
     "solvers.Auto": lambda i: solvers.Auto().fit(i.subspace(), i.A),
-    "solvers.Box": lambda i: solvers.Box(i.A.min(axis=0), i.A.max(axis=0)),
     "solvers.Evaluation": evaluation,
     "solvers.FunctionFamily": lambda i: solvers.FunctionFamily(
         lambda T: T @ i.A[[0, -1]], 2, lower=[-1, -1], upper=[1, 1]

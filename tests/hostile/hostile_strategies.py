@@ -197,7 +197,7 @@ PARAMETERS = {
     "coef0": st.sampled_from([0.0, 1.0, -1.0, 1e300]),
     "landmarks": LANDMARKS,
     "preimage": PREIMAGES,
-    "eigensolver": st.sampled_from([*EIGENSOLVERS.names, "=BlockKrylov(block_size=2)"]),
+    "eigen_solver": st.sampled_from([*EIGENSOLVERS.names, "randomized", "=BlockKrylov(block_size=2)"]),
     "max_memory": st.sampled_from([None, "1MB", "100KB", 10_000, 10]),
     "invariances": INVARIANCES,
     "random_state": st.integers(0, 3),
@@ -231,7 +231,7 @@ PARAMETERS = {
     ),
     "class_weight": st.sampled_from([None, "balanced"]),
     "sparsity": st.one_of(st.none(), st.sampled_from([1, 2, 5]), powers()),
-    ("EmpiricalKernelMap", "points"): st.sampled_from(
+    ("EmpiricalKernelMap", "landmarks"): st.sampled_from(
         [None, "=X[:1]", "=X[:3]", "=0 * X", 1, 3, "uniform", "kmeans", "=RandomlyPivotedCholesky(3)"]
     ),
     "init": st.just("k-means++"),

@@ -49,7 +49,7 @@ FRONTS = {
     "Nystroem": lambda: Nystroem(gamma=0.3, n_components=30, random_state=0),
     "semi-supervised": lambda: SemiSupervisedKernelPCA(6, gamma=0.3),
     "map": lambda: EmpiricalKernelMap(gamma=0.3),
-    "whitened map": lambda: EmpiricalKernelMap(gamma=0.3, whiten=True, points=inputs(3)[1]),
+    "whitened map": lambda: EmpiricalKernelMap(gamma=0.3, whiten=True, landmarks=inputs(3)[1]),
 }
 CLASSIFIERS = {
     "LinearSVC": lambda: LinearSVC(),

@@ -209,7 +209,9 @@ LINES = (
     ),
     Line(
         "EmpiricalKernelMap",
-        lambda p: EmpiricalKernelMap(whiten=chosen(p, False, True, "data"), points=chosen(p, None, 10), **p.parameters),
+        lambda p: EmpiricalKernelMap(
+            whiten=chosen(p, False, True, "data"), landmarks=chosen(p, None, 10), **p.parameters
+        ),
         ("exact", "torch"),
         (features.inner_products_are_kernel_values,),
     ),

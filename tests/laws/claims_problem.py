@@ -295,7 +295,7 @@ def fit(estimator, problem, y):
 
             model.fit(torch.asarray(X), y)
         elif route == "krylov":
-            model.set_params(eigensolver="block_krylov").fit(X, y)
+            model.set_params(eigen_solver="block_krylov").fit(X, y)
         else:
             model.fit(X, y)
     return Fitted(model, problem, weights, list(given), y)

@@ -54,7 +54,7 @@ ON_CHUNKS = {
     "OrientedKernelPCA, landmarks": (OrientedKernelPCA(2, gamma=0.3, landmarks=20, random_state=0), False),
     "SemiSupervisedKernelPCA": (SemiSupervisedKernelPCA(2, gamma=0.3), True),
     "EmpiricalKernelMap": (EmpiricalKernelMap(gamma=0.3), False),
-    "EmpiricalKernelMap, landmarks": (EmpiricalKernelMap(gamma=0.3, points=20, whiten="data"), False),
+    "EmpiricalKernelMap, landmarks": (EmpiricalKernelMap(gamma=0.3, landmarks=20, whiten="data"), False),
     "SparseGreedyRegressor, on landmarks": (SparseGreedyRegressor(20, gamma=0.3, alpha="loo", random_state=0), True),
     "SparseGreedyClassifier, on landmarks": (SparseGreedyClassifier(20, gamma=0.3, random_state=0), True),
     "KernelProjectionPursuit, landmarks": (KernelProjectionPursuit(2, gamma=0.3, n_principal=3, landmarks=20), False),

@@ -73,8 +73,8 @@ FOLDED = make_pipeline(StandardScaler(), KernelPCA(4, gamma=0.3), LogisticRegres
 CASES = [
     case("KernelPCA, dense", KernelPCA(4, gamma=0.3)),
     case("KernelPCA, all components", KernelPCA(gamma=0.3)),
-    case("KernelPCA, Krylov", KernelPCA(4, gamma=0.3, eigensolver="block_krylov")),
-    case("KernelPCA, ARPACK", KernelPCA(4, gamma=0.3, eigensolver="arpack"), "torch"),
+    case("KernelPCA, Krylov", KernelPCA(4, gamma=0.3, eigen_solver="block_krylov")),
+    case("KernelPCA, ARPACK", KernelPCA(4, gamma=0.3, eigen_solver="arpack"), "torch"),
     case("KernelPCA, small memory", KernelPCA(4, gamma=0.3, max_memory=2000)),
     case("KernelPCA, linear", KernelPCA(2, kernel="linear")),
     case("KernelPCA, polynomial", KernelPCA(3, kernel="poly", degree=2), "translation"),

@@ -69,8 +69,8 @@ MODELS = {
         make_pipeline(KernelPCA(3, **RULE), LogisticRegression()).fit(X, Y), 8, X=X
     ),
     "EmpiricalKernelMap": lambda X: EmpiricalKernelMap(whiten=True, **RULE).fit(X),
-    "EmpiricalKernelMap with landmarks": lambda X: EmpiricalKernelMap(points=8, **RULE).fit(X),
-    "map whitened by data": lambda X: EmpiricalKernelMap(points=8, whiten="data", **RULE).fit(X),
+    "EmpiricalKernelMap with landmarks": lambda X: EmpiricalKernelMap(landmarks=8, **RULE).fit(X),
+    "map whitened by data": lambda X: EmpiricalKernelMap(landmarks=8, whiten="data", **RULE).fit(X),
     "KernelFisherDiscriminant": lambda X: KernelFisherDiscriminant(**RULE).fit(X, Y),
     "Fisher with landmarks": lambda X: KernelFisherDiscriminant(**FEW).fit(X, Y),
     "sparse Fisher": lambda X: KernelFisherDiscriminant(sparsity=5, **RULE).fit(X, TWO),
@@ -87,7 +87,7 @@ MODELS = {
     "KernelPCA with landmarks": lambda X: KernelPCA(3, **FEW).fit(X),
     "KernelPCA with centres of clusters": lambda X: KernelPCA(3, **{**FEW, "landmarks": "kmeans"}).fit(X),
     "KernelPCA of a stream": lambda X: KernelPCA(3, preimage="fixed_point", **FEW).partial_fit(X),
-    "KernelPCA by iterations": lambda X: KernelPCA(3, eigensolver="block_krylov", **RULE).fit(X),
+    "KernelPCA by iterations": lambda X: KernelPCA(3, eigen_solver="block_krylov", **RULE).fit(X),
     "KernelPCA of sparse rows": lambda X: KernelPCA(3, **RULE).fit(sparse.csr_matrix(X)),
     "KernelPCA with the fixed point": lambda X: KernelPCA(3, preimage="fixed_point", **RULE).fit(X),
     "KernelPCA with gradients": lambda X: KernelPCA(3, preimage="gradient", **RULE).fit(X),
@@ -239,7 +239,7 @@ def test_linear_coordinates_scale_with_the_inputs(solver, dtype, power):
     rows = (c * CENTERED).astype(dtype)
     for given in ({"sample_weight": None}, {"sample_weight": weights}):
         expected = KernelPCA(2, kernel="linear").fit(CENTERED, **given)
-        model = KernelPCA(2, kernel="linear", eigensolver=solver).fit(rows, **given)
+        model = KernelPCA(2, kernel="linear", eigen_solver=solver).fit(rows, **given)
         atol = 1e-9 if dtype == "float64" else 1e-4
         np.testing.assert_allclose(model.transform(rows) / c, expected.transform(CENTERED), atol=atol)
         np.testing.assert_allclose(model.explained_variance_ratio_, expected.explained_variance_ratio_, atol=atol)
@@ -252,7 +252,7 @@ def test_linear_coordinates_scale_with_the_inputs(solver, dtype, power):
 @for_each("K", [CENTERED @ CENTERED.T, -np.abs(X[:, :1] - X[:, 0])], ids=["kernel", "distances"])
 def test_coordinates_scale_with_the_root_of_precomputed_values(K, solver, scale):
     expected = KernelPCA(2, kernel="precomputed").fit(K)
-    model = KernelPCA(2, kernel="precomputed", eigensolver=solver).fit(scale * K)
+    model = KernelPCA(2, kernel="precomputed", eigen_solver=solver).fit(scale * K)
     np.testing.assert_allclose(model.transform(scale * K) / scale**0.5, expected.transform(K), atol=1e-8)
 
 

@@ -34,7 +34,7 @@ class Undone:
 UNDONE = (
     Undone(
         "rows are whitened before they are summed",
-        "feature_space/_whitening.py",
+        "feature_space/_subspace.py",
         "    if has_long_pivots(gram):\n        return None\n",
         "    return None\n",
         ("tests/_models/components/test_landmark_principal.py",),
@@ -139,7 +139,7 @@ UNDONE = (
     ),
     Undone(
         "methods are found, not listed",
-        "estimators/_finite_results.py",
+        "estimators/_estimator.py",
         '        if is_ours and not name.startswith("_")',
         '        if is_ours and name in ("fit", "transform")',
         ("tests/_engine/test_finite.py", "tests/laws/test_every_callable.py"),
@@ -217,7 +217,7 @@ UNDONE = (
     ),
     Undone(
         "labels follow the device of the rows",
-        "estimators/_finite_results.py",
+        "estimators/_estimator.py",
         "            return follow_rows(_looked_at(self, result, rows, name), rows)",
         "            return _looked_at(self, result, rows, name)",
         ("tests/estimators/test_array_api_tag.py", "tests/laws/test_devices.py"),

@@ -25,7 +25,8 @@ from preimage.kernels import Gaussian, Laplacian, Linear, ScaledInputs
 from preimage.kernels._bandwidth import CLASS_RULES
 from preimage.model_selection._width_search import WidthSearch, class_mean_radius
 from preimage.widths import class_gram, class_width, with_class_widths
-from preimage.widths._dispersion import class_balls, dispersion
+from preimage.widths._class_width import CLASS_RULES as RULES
+from preimage.widths._class_width import class_balls
 
 X, y = load_digits(return_X_y=True)
 X, y = X[:600], y[:600]
@@ -57,7 +58,7 @@ def test_all_curves_come_from_one_pass():
     assert set(search.criteria_) == set(CLASS_RULES)
     gram = class_gram(X, y, search.gammas_)
     for name, curve in search.criteria_.items():
-        assert_allclose(curve, dispersion(gram, name), rtol=1e-9)
+        assert_allclose(curve, RULES[name].make(gram, True), rtol=1e-9)
     assert search.best_index_ == np.argmax(search.criteria_["enclosing_ball"])
     assert_allclose(search.ball_.radius, search.criteria_["enclosing_ball"][search.best_index_], rtol=1e-9)
     assert_array_equal(search.classes_, np.arange(10))

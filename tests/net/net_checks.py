@@ -175,7 +175,7 @@ def check_kernel_pca(problem):
     rng, X, Z = problem.rng, problem.X, problem.Z
     n_components = [None, None, 1, 3, 0.9][rng.integers(5)]
     solver = ["auto", "auto", "dense", "block_krylov"][rng.integers(4)]
-    model = KernelPCA(n_components, kernel=problem.kernel, eigensolver=solver).fit(X)
+    model = KernelPCA(n_components, kernel=problem.kernel, eigen_solver=solver).fit(X)
     # A single component is kept even if rounding errors show in it: the data have no other.
     accuracy = 3 * DETERMINED[X.dtype.itemsize] if model.n_components_ > 1 else 1e-2
     ours_train, ours = model.transform(X), law_of_rows(model, "transform", X, Z, accuracy)

@@ -91,7 +91,7 @@ def test_hard_data(name, kind, dtype, solver):
     X, queries = (rows.astype(dtype) for rows in rows(kind))
     scale = {"tiny": 1e-8, "huge": 1e8}.get(kind, 1.0)
     kernel, exact = kernel_and_formula(name, 0.2 / scale**2 if name == "gaussian" else 0.2 / scale)
-    model = KernelPCA(kernel=kernel, eigensolver=solver).fit(X)
+    model = KernelPCA(kernel=kernel, eigen_solver=solver).fit(X)
     oracle = precise.KernelPCA(exact, X)
     compared = compare(model, oracle, X, queries, DETERMINED[np.dtype(dtype).itemsize])
     assert compared >= (3 if dtype == "float32" else 8)

@@ -27,7 +27,7 @@ from preimage.kernels import (
 )
 from preimage.widths import class_gram
 from preimage.widths._class_gram import ClassPairs, stratified_rows
-from preimage.widths._dispersion import alignment, class_balls, find_peak, squared_class_distances
+from preimage.widths._class_width import alignment, class_balls, find_peak, squared_class_distances
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(61, 4))

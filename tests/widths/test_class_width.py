@@ -7,6 +7,7 @@ from scipy import sparse
 from sklearn.datasets import load_digits, make_blobs
 from sklearn.exceptions import ConvergenceWarning
 
+from preimage.estimators._kernel_input import needs_labels
 from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels import (
     Gaussian,
@@ -24,26 +25,25 @@ from preimage.kernels import (
     Warped,
     resolve_gamma,
 )
-from preimage.kernels._bandwidth import CLASS_RULES
+from preimage.kernels._bandwidth import CLASS_RULES as NAMES
 from preimage.widths import class_gram, class_width, with_class_widths
-from preimage.widths._class_width import needs_labels, settled_gamma, width_curves
-from preimage.widths._dispersion import dispersion
+from preimage.widths._class_width import CLASS_RULES, settled_gamma, width_curves
 
 X, y = load_digits(return_X_y=True)
 X, y = X[:500], y[:500]
 
 
-@pytest.mark.parametrize("rule", CLASS_RULES)
+@pytest.mark.parametrize("rule", NAMES)
 @pytest.mark.parametrize("unbiased", [True, False])
 def test_the_width_is_at_the_peak_of_a_fine_grid(rule, unbiased):
     gamma = class_width(X, y, rule, unbiased=unbiased)
     fine = gamma * 2.0 ** np.linspace(-2, 2, 33)
-    curve = dispersion(class_gram(X, y, fine), rule, unbiased)
+    curve = CLASS_RULES[rule].make(class_gram(X, y, fine), unbiased)
     assert abs(np.log2(fine[np.argmax(curve)] / gamma)) < 0.3
     assert curve[16] > 0.995 * curve.max()
 
 
-@pytest.mark.parametrize("rule", CLASS_RULES)
+@pytest.mark.parametrize("rule", NAMES)
 def test_a_scale_of_the_points_scales_the_width(rule):
     assert_allclose(class_width(10 * X, y, rule), class_width(X, y, rule) / 100, rtol=1e-9)
     assert_allclose(
@@ -170,7 +170,7 @@ def test_single_members_are_fine_where_nothing_is_left_out():
 def test_kernels_without_a_width_and_unknown_rules_are_refused():
     with pytest.raises(UnsupportedKernelError, match=r"Gaussian, Laplacian.* are such kernels"):
         with_class_widths(Polynomial(2, gamma="enclosing_ball"), X, y)
-    with pytest.raises(ValueError, match="Unknown rule 'ball'"):
+    with pytest.raises(ValueError, match=r"Unknown rule .* 'ball'; known are 'enclosing_ball'"):
         class_width(X, y, "ball")
     with pytest.raises(ValueError, match=r"'enclosing_ball'.*got 'ball'"):
         with_class_widths(Gaussian("ball"), X, y).resolve(X)
@@ -213,3 +213,7 @@ def test_a_peak_at_the_end_of_a_given_grid_brings_a_warning():
 def test_tiny_and_huge_units():
     for scale in (1e-90, 1e90):
         assert_allclose(class_width(scale * X[:100], y[:100]) * scale**2, class_width(X[:100], y[:100]), rtol=1e-8)
+
+
+def test_kernels_know_the_names_of_the_rules():
+    assert CLASS_RULES.names == NAMES and all(f'"{name}"' in class_width.__doc__ for name in NAMES)

@@ -9,10 +9,7 @@ from scipy.optimize import minimize
 from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels import Gaussian, Linear, Multiquadric, Polynomial, Sigmoid
 from preimage.widths import enclosing_ball
-from preimage.widths._enclosing_ball import (
-    center_distances,
-    gram_ball,
-)
+from preimage.widths._enclosing import center_distances, gram_ball
 
 SHAPES = [(2, 1), (5, 2), (15, 3), (10, 20), (60, 2), (100, 50), (80, 200)]
 

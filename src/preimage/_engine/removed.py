@@ -1,7 +1,8 @@
 """What has left the library: public names, parameters and values of parameters, and what to use in their place.
 
 An entry stays for one release. A module whose names have left has ``__getattr__ = removed_names(__name__)``, and a
-class whose parameters have left decorates ``__init__`` with `ignores_removed`. `check_parameters` refuses values.
+class whose parameters have left or changed names decorates ``__init__`` with `ignores_removed`. `check_parameters`
+refuses values.
 """
 
 from collections.abc import Callable
@@ -15,9 +16,10 @@ SINCE = "0.3.0"
 # "module.name" of the package, "Owner.parameter", or "Owner.parameter=value"; and a sentence for users.
 REMOVED = {
     "geometry.christoffel_symbols": "geometry.geodesic follows the paths that they describe.",
-    "geometry.ricci_tensor": "geometry.plane_curvatures and scalar_curvature describe the curvature.",
-    "geometry.riemann_tensor": "geometry.plane_curvatures and scalar_curvature describe the curvature.",
-    "geometry.sectional_curvatures": "geometry.plane_curvatures are those of planes along x and across it.",
+    "geometry.ricci_tensor": "geometry.scalar_curvature describes the curvature.",
+    "geometry.plane_curvatures": "geometry.scalar_curvature describes the curvature.",
+    "geometry.riemann_tensor": "geometry.scalar_curvature describes the curvature.",
+    "geometry.sectional_curvatures": "geometry.scalar_curvature describes the curvature.",
     "cli.doctor": "Type: python -c 'import preimage; preimage.show_versions()'.",
     "KernelImputerCV.sample_posterior": "KernelImputer(sample_posterior=True) draws around conditional means.",
     "landmarks.candidates_needed": "The best of κ draws misses a fraction q of all with probability (1 − q)^κ.",
@@ -29,6 +31,7 @@ REMOVED = {
     "neuro.noise_of_scans": "neuro.make_scans takes noise of any kind; nilearn.signal.clean removes slow signals.",
     "WidthSearch.criterion=primal_dual_ball": "criterion='enclosing_ball' is exact and faster.",
     "WidthSearch.criterion=randomized_ball": "criterion='enclosing_ball' is exact; n_samples takes fewer points.",
+    "SemiSupervisedKernelPCA.center_codes": "An encoding may be an array of any targets, one row per class.",
     "WidthSearch.n_steps": "It belonged to criterion='randomized_ball'.",
     "MultiStart.starts=neighbors": "WeightedMean() among the starts is a mean of the training points.",
     "Select.rule=eigenvectors": "rule='removal' is exact, faster, and never worse in a step.",
@@ -46,6 +49,9 @@ REMOVED = {
     "KernelKMeans.init=random": "init='k-means++' finds smaller inertias in fewer runs.",
     "RandomlyPivotedCholesky.method": "Rows are drawn as method='accelerated' did; block_size=1 draws one at a time.",
 }
+
+# "Owner.parameter" and its new name, which the old one means for one release.
+RENAMED_PARAMETERS = {"EmpiricalKernelMap.points": "landmarks", "KernelPCA.eigensolver": "eigen_solver"}
 
 
 def sentence(entry: str) -> str | None:
@@ -66,10 +72,11 @@ def removed_names(module: str) -> Callable[[str], Any]:
 
 
 def ignores_removed(init: Callable[..., None]) -> Callable[..., None]:
-    """Let `__init__` warn of keywords that have left, and go on without them."""
+    """Let `__init__` warn of keywords that have left, and go on without them or with their new names."""
 
     @wraps(init)
     def __init__(self: Any, *arguments: Any, **keywords: Any) -> None:
+        keywords = renamed(type(self).__name__, keywords)
         for name in list(keywords):
             if (said := sentence(f"{type(self).__name__}.{name}")) is not None:
                 del keywords[name]
@@ -78,6 +85,25 @@ def ignores_removed(init: Callable[..., None]) -> Callable[..., None]:
 
     __init__.deprecated_original = init  # type: ignore[attr-defined]  # scikit-learn reads parameters from it
     return __init__
+
+
+def renamed(owner: str, parameters: dict[str, Any], *, warns: bool = True) -> dict[str, Any]:
+    """Parameters by their present names; files of earlier versions may have both, of which the new one counts."""
+    found = dict(parameters)
+    for old in parameters:
+        if (new := RENAMED_PARAMETERS.get(f"{owner}.{old}")) is None:
+            continue
+        value = found.pop(old)
+        if warns:
+            warn_user(f"{owner} calls its parameter {old!r} {new!r} from version {SINCE} on.", FutureWarning)
+            if found.get(new) is not None:
+                raise ValueError(
+                    f"{owner} was given {old}={value!r} and {new}={found[new]!r}, two spellings of one parameter. "
+                    f"Leave {old} out."
+                )
+        if found.get(new) is None:
+            found[new] = value
+    return found
 
 
 def refuse_removed(owner: str, parameter: str, value: Any) -> None:

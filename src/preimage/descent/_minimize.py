@@ -25,7 +25,7 @@ VANISHING_SINGLE, VANISHING_DOUBLE = 1e-30, 1e-280
 def minimize_rows(
     objective: "Objective",
     start: Array,
-    box: "Box",
+    box: "Box | tuple[Array | None, Array | None] | None",
     rule: "StepRule",
     max_iter: int,
     least: int = 0,
@@ -41,8 +41,8 @@ def minimize_rows(
         One function per row.
     start : array of shape (q, d)
         Where each row begins.
-    box : Box
-        Bounds on the rows; `Box()` has none.
+    box : pair of arrays of shape (d,), or None
+        Lower and upper bounds of each variable, either of which may be None; None has no bounds.
     rule : StepRule
         `QuasiNewton` for any objective; `FixedPoint` brings a rule of its own.
     max_iter : int
@@ -65,7 +65,7 @@ def minimize_rows(
     Two paraboloids, one in a box that ends before the minimum:
 
     >>> import numpy as np
-    >>> from preimage.solvers import Box, Evaluation, Objective, QuasiNewton, minimize_rows
+    >>> from preimage.solvers import Evaluation, Objective, QuasiNewton, minimize_rows
     >>> class Squares(Objective):
     ...     def __init__(self, centers):
     ...         self.centers = centers
@@ -75,12 +75,13 @@ def minimize_rows(
     ...     def take(self, rows):
     ...         return Squares(self.centers[rows])
     >>> objective = Squares(np.array([[1.0, 0.0], [5.0, 0.0]]))
-    >>> box = Box(upper=np.array([2.0, 2.0]))
-    >>> result = minimize_rows(objective, np.zeros((2, 2)), box, QuasiNewton(size=1.0, tol=1e-8), max_iter=50)
+    >>> box, rule = (None, np.array([2.0, 2.0])), QuasiNewton(size=1.0, tol=1e-8)
+    >>> result = minimize_rows(objective, np.zeros((2, 2)), box, rule, max_iter=50)
     >>> result.points.round(4)
     array([[1., 0.],
            [2., 0.]])
     """
+    box = box if isinstance(box, Box) else Box(*(box or ()))
     Z = box.clip(start)
     xp = array_namespace(Z)
     here = objective.at(Z)
@@ -235,25 +236,7 @@ def spread(points: Array) -> float:
 
 @dataclass(frozen=True)
 class Box:
-    """Bounds on inputs, lower ≤ z ≤ upper.
-
-    Parameters
-    ----------
-    lower, upper : array of shape (d,) or None, default=None
-        Bounds of each variable; None for no bound on that side.
-
-    See Also
-    --------
-    Gradient : Takes bounds as numbers or arrays.
-    minimize_rows : Keeps rows within a box.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from preimage.solvers import Box
-    >>> Box(lower=np.array([0.0, 0.0]), upper=np.array([1.0, 1.0])).clip(np.array([[2.0, -0.5]]))
-    array([[1., 0.]])
-    """
+    """Bounds on inputs, lower ≤ z ≤ upper: arrays of shape (d,), or None for no bound on that side."""
 
     lower: Array = None
     upper: Array = None

@@ -2,7 +2,6 @@
 
 from preimage.eigensolvers._block_krylov import BlockKrylov
 from preimage.eigensolvers._eigensolver import EigenResult, Eigensolver, measured_result
-from preimage.eigensolvers._libraries import Arpack, Dense
-from preimage.eigensolvers._names import EIGENSOLVERS, EigenOptions
+from preimage.eigensolvers._names import EIGENSOLVERS, Arpack, Dense, EigenOptions
 
 __all__ = ["Arpack", "BlockKrylov", "Dense", "EigenResult", "Eigensolver", "measured_result"]

@@ -9,6 +9,7 @@ from scipy.linalg import eigh_tridiagonal
 from preimage._engine.arrays import epsilon, itemsize
 from preimage._engine.linalg import DETERMINED, eigh_descending
 from preimage._engine.typing import Array
+from preimage.eigensolvers._block_krylov import Waiting
 from preimage.eigensolvers._eigensolver import (
     LARGE_PROJECTION,
     SOLVER_ROUNDING,
@@ -20,7 +21,6 @@ from preimage.eigensolvers._eigensolver import (
     measured_result,
     product_rounding,
 )
-from preimage.eigensolvers._krylov_basis import Waiting
 
 # Writes the product with a vector into another one: multiply(vector, out).
 Multiply = Callable[[Array, Array], None]

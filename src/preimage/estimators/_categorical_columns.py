@@ -22,7 +22,7 @@ from preimage.estimators._category_names import (
     with_columns,
     with_types,
 )
-from preimage.estimators._kernel_input import LAZY_ROWS
+from preimage.estimators._estimator import LAZY_ROWS
 from preimage.estimators._missing_entries import check_incomplete, is_nan, known_entries
 
 # Most categories of a column, as many as scikit-learn's gradient boosting takes: names and numbers of rows have more,

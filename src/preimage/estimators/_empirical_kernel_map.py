@@ -1,38 +1,37 @@
 """Kernel values with a set of points, as features."""
 
-from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._engine.arrays import array_namespace, from_numpy, in_memory, is_lazy, own_copy, to_dense
 from preimage._engine.finite import refuse_overflowing_fit
+from preimage._engine.removed import ignores_removed
 from preimage._engine.threads import on_own_threads
 from preimage._engine.typing import Array, Rows, Seed, Targets
 from preimage._engine.validation import StrOptions, check_lazy_points, check_parameters, check_points
 from preimage._models.machines import Coordinates, KernelMachine
-from preimage.estimators._finite_results import FiniteResults
+from preimage.estimators._estimator import Estimator
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
-    check_queries,
+    gives_points,
     is_precomputed,
     kernel_and_inputs,
     kernel_on_sample,
-    map_queries,
     named_kernel,
+    selected,
+    uses_landmarks,
     with_kernel_tags,
 )
-from preimage.estimators._landmark_fit import as_selector, selection_rng
 from preimage.feature_space import Expansion, Gram, empirical_map
 from preimage.kernels import Precomputed
-from preimage.landmarks import Landmarks, LandmarkSelector
-from preimage.persistence import Saved
+from preimage.landmarks import Landmarks
 
 
-class EmpiricalKernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FiniteResults, Saved, BaseEstimator):
+class EmpiricalKernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     r"""The map :math:`x \mapsto (k(z_1, x), \dots, k(z_m, x))`, plain or whitened.
 
     The whitened map :math:`(K_{ZZ}^+)^{1/2} (k(z_1, x), \dots, k(z_m, x))` has inner products equal to k(x, y)
@@ -53,10 +52,11 @@ class EmpiricalKernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fini
     ----------
     kernel, gamma, degree, coef0, kernel_params
         As in `KernelPCA`.
-    points : array of shape (m, d), int, str, LandmarkSelector or None, default=None
-        The points z; None takes the training set. A number, a name or a selector chooses them as `landmarks` of
-        `KernelPCA`. With points, X may be a memory map or a Dask array, of which `fit` reads no more than it must: some
-        rows where a width or points are looked for, all of them block by block with ``whiten="data"``.
+    landmarks : array of shape (m, d), int, str, LandmarkSelector or None, default=None
+        The points z; None takes the training set. A number, a name or a selector chooses them as in `KernelPCA`, and
+        "auto" does so from 20,000 rows on. With landmarks, X may be a memory map or a Dask array, of which `fit` reads
+        no more than it must: some rows where a width or points are looked for, all of them block by block with
+        ``whiten="data"``.
     whiten : bool or "data", default=False
         Whether to multiply by the inverse root of the Gram matrix of the points. "data" multiplies by the inverse
         fourth root of :math:`F^\top F`, F the values between training rows and points. The kernel may then have a
@@ -101,7 +101,7 @@ class EmpiricalKernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fini
     >>> from preimage.kernels import CallableKernel
     >>> recall = CallableKernel(lambda x, z: np.minimum(x, z).sum() / z.sum(), symmetric=False)
     >>> queries, documents = np.abs(X), np.abs(X[:5])
-    >>> features = EmpiricalKernelMap(recall, points=documents, whiten="data").fit(queries)
+    >>> features = EmpiricalKernelMap(recall, landmarks=documents, whiten="data").fit(queries)
     >>> F, S = recall(queries, documents), features.transform(queries)
     >>> np.allclose(S @ S.T @ S @ S.T, F @ F.T)
     True
@@ -109,11 +109,12 @@ class EmpiricalKernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fini
 
     _parameter_constraints = {
         **KERNEL_CONSTRAINTS,
-        "points": ["array-like", "sparse matrix", object],
+        "landmarks": ["array-like", "sparse matrix", object],
         "whiten": ["boolean", StrOptions({"data"})],
         "random_state": ["random_state", np.random.Generator],
     }
 
+    @ignores_removed
     def __init__(
         self,
         kernel: Any = "rbf",
@@ -122,7 +123,7 @@ class EmpiricalKernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fini
         degree: int = 3,
         coef0: float = 1.0,
         kernel_params: dict[str, Any] | None = None,
-        points: Any = None,
+        landmarks: Any = None,
         whiten: bool | str = False,
         random_state: Seed = 0,
     ) -> None:
@@ -131,7 +132,7 @@ class EmpiricalKernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fini
         self.degree = degree
         self.coef0 = coef0
         self.kernel_params = kernel_params
-        self.points = points
+        self.landmarks = landmarks
         self.whiten = whiten
         self.random_state = random_state
 
@@ -142,15 +143,15 @@ class EmpiricalKernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fini
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n, d)
-            Fixes data-dependent parameters of the kernel; also the points unless `points` is given. With `points`, also
-            a memory map or a Dask array.
+            Fixes data-dependent parameters of the kernel; also the points unless `landmarks` are given. With
+            `landmarks`, also a memory map or a Dask array.
         y : array of shape (n,), optional
             Class labels for a rule that finds the width from class means, such as ``gamma="enclosing_ball"``; ignored
             otherwise.
         """
         check_parameters(self)
-        if is_precomputed(self.kernel) and self.points is not None:
-            raise ValueError("A precomputed kernel knows the training points only; leave `points` out.")
+        if is_precomputed(self.kernel) and self.landmarks is not None:
+            raise ValueError("A precomputed kernel knows the training points only; leave `landmarks` out.")
         by_data = isinstance(self.whiten, str)
         self.landmarks_: Landmarks | None = None
         if by_data and is_precomputed(self.kernel):
@@ -158,30 +159,26 @@ class EmpiricalKernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fini
             return self
         X = self._resolved_on(X, y)
         against = X if by_data else None
-        points = self.kernel_.inputs(X if self.points is None else self._chosen_points(X))
+        points = self.kernel_.inputs(self._chosen_points(X))
         self.expansion_ = empirical_map(self.kernel_, points, whiten=bool(self.whiten), against=against)
         return self
 
     def _resolved_on(self, X: Rows, y: Targets) -> Rows:
         """Fix the kernel on X, which is returned validated; of lazy rows some are enough for widths."""
-        symmetric = self.whiten is True or self._selects
-        if self.points is None or not is_lazy(X):
+        symmetric = self.whiten is True or not (self.landmarks is None or gives_points(self.landmarks))
+        if self.landmarks is None or not is_lazy(X):
             self.kernel_, X = kernel_and_inputs(self, X, y, symmetric=symmetric)
             return X
         X = check_lazy_points(self, X, reset=True, min_samples=1)
         self.kernel_ = kernel_on_sample(self, named_kernel(self, symmetric=symmetric), X, in_memory(y))
         return X
 
-    @property
-    def _selects(self) -> bool:
-        """Whether `points` says how to choose them."""
-        return isinstance(self.points, (Integral, str, LandmarkSelector))
-
     def _chosen_points(self, X: Rows) -> Array:
-        if not self._selects:
-            return own_copy(check_points(self, self.points, reset=False), self.points)
-        rng = selection_rng(self.points, self.random_state)
-        self.landmarks_ = as_selector(self.points).select(self.kernel_, X, rng=rng).required()
+        if gives_points(self.landmarks):
+            return own_copy(check_points(self, self.landmarks, reset=False), self.landmarks)
+        if not uses_landmarks("A map to all rows", self.landmarks, X):
+            return X
+        self.landmarks_ = selected(self, self.landmarks, self.kernel_, X)
         refuse_overflowing_fit("landmarks_.residuals_path", self.landmarks_.residuals_path, X)
         return self.landmarks_.points
 
@@ -195,12 +192,11 @@ class EmpiricalKernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fini
 
     def transform(self, X: Rows) -> Array:
         """The kernel features of X, shape (q, m); lazy for a Dask array."""
-        check_is_fitted(self)
+        X = self._check_inputs(X)
         expansion, kernel = self.expansion_, self.kernel_  # not the whole estimator, which would travel to workers
-        X = check_queries(self, X, expansion.coefficients)
         # The plain map is the kernel matrix itself; a product with the identity would double its cost.
         plain = lambda rows: Gram(kernel, rows, expansion.points).dense()
-        return map_queries(self, expansion if self.whiten else plain, X, expansion.coefficients)
+        return self._map(expansion if self.whiten else plain, X)
 
     def _kernel_machine(self) -> KernelMachine:
         """The features as the functions of a machine."""

@@ -6,7 +6,7 @@ from numbers import Integral, Real
 from typing import Any, cast
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -46,25 +46,23 @@ from preimage._models.discriminants._rule import NEED_VALUES, THRESHOLDS
 from preimage._models.discriminants._sparse_fisher import sparse_paths
 from preimage._models.machines import KernelMachine, Logistic
 from preimage.estimators._classifier import AnyDeviceClassifierMixin, class_codes, require_classes, with_class_weights
-from preimage.estimators._finite_results import FiniteResults
+from preimage.estimators._estimator import Estimator, fit_blocks
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
     about_data,
-    check_queries,
+    as_selector,
+    batch_rng,
+    decided_landmarks,
     is_precomputed,
     kernel_on_sample,
-    map_queries,
     named_kernel,
     repeated,
     with_kernel_tags,
 )
-from preimage.estimators._landmark_fit import as_selector, batch_rng, decided_landmarks
-from preimage.estimators._stream_fit import fit_blocks
 from preimage.invariances import as_tangent_covariance
 from preimage.kernels import Kernel
 from preimage.kernels._door import moderate_inputs
 from preimage.landmarks import Landmarks, LandmarkSelector
-from preimage.persistence import Saved
 
 FISHER_CONSTRAINTS = {
     "n_components": [Interval(Integral, 1, None, closed="left"), None],
@@ -104,9 +102,7 @@ class KernelFisherDiscriminant(
     ClassNamePrefixFeaturesOutMixin,
     AnyDeviceClassifierMixin,
     TransformerMixin,
-    FiniteResults,
-    Saved,
-    BaseEstimator,
+    Estimator,
 ):
     r"""Fisher's linear discriminant in feature space: a classifier, and a transformer to few features.
 
@@ -476,13 +472,6 @@ class KernelFisherDiscriminant(
         return KernelMachine(
             expansion, intercept, output, self.n_features_in_, getattr(self, "feature_names_in_", None)
         )
-
-    def _check_inputs(self, X: Rows) -> Array:
-        check_is_fitted(self)
-        return check_queries(self, X, self.expansion_.coefficients)
-
-    def _map(self, function: Any, X: Array) -> Array:
-        return map_queries(self, function, X, self.expansion_.coefficients)
 
     @property
     def _n_features_out(self) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from scipy.stats import rankdata
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 from sklearn.utils import Tags
@@ -40,7 +40,7 @@ from preimage._models.discriminants._kernel_table import (
 )
 from preimage._models.machines import KernelMachine
 from preimage.estimators._classifier import AnyDeviceClassifierMixin
-from preimage.estimators._finite_results import FiniteResults
+from preimage.estimators._estimator import Estimator
 from preimage.estimators._kernel_fisher import (
     FISHER_CONSTRAINTS,
     CheckedRows,
@@ -54,7 +54,6 @@ from preimage.estimators._kernel_fisher import (
 from preimage.estimators._kernel_input import repeated, with_kernel_tags
 from preimage.kernels import Kernel, as_kernel, resolve_gamma
 from preimage.landmarks import LandmarkSelector
-from preimage.persistence import Saved
 
 # Without a grid: multiples of 1/median squared distance, from nearly linear to nearly local kernels in steps of two,
 # between which accuracies hardly change, and ridges by decades, from nearly interpolating to nearly the difference of
@@ -113,9 +112,7 @@ class KernelFisherDiscriminantCV(
     ClassNamePrefixFeaturesOutMixin,
     AnyDeviceClassifierMixin,
     TransformerMixin,
-    FiniteResults,
-    Saved,
-    BaseEstimator,
+    Estimator,
 ):
     r"""`KernelFisherDiscriminant` with `gamma` and `alpha` chosen by cross-validation.
 

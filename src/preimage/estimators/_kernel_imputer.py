@@ -5,7 +5,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -49,15 +49,20 @@ from preimage.descent import Box
 from preimage.eigensolvers._names import EigenOptions
 from preimage.estimators._categorical_columns import CategoricalColumns
 from preimage.estimators._conditional_imputation import CONDITIONAL, ENERGY, ConditionalImputation
-from preimage.estimators._finite_results import FiniteResults
-from preimage.estimators._kernel_input import KERNEL_CONSTRAINTS, is_precomputed, named_kernel, with_array_tag
-from preimage.estimators._landmark_fit import as_selector, is_auto
+from preimage.estimators._estimator import Estimator
+from preimage.estimators._kernel_input import (
+    KERNEL_CONSTRAINTS,
+    as_selector,
+    is_auto,
+    is_precomputed,
+    named_kernel,
+    with_array_tag,
+)
 from preimage.estimators._missing_entries import ImputedColumns, check_incomplete, is_nan, known_entries, map_incomplete
 from preimage.estimators._posterior_draws import PosteriorDraws
 from preimage.exceptions import ConvergenceWarning, UnsupportedKernelError
 from preimage.kernels import Gaussian, Kernel
 from preimage.landmarks import LandmarkSelector
-from preimage.persistence import Saved
 
 # Rows that a model is fitted to; of more, so many are drawn. Each round fills all of them: this many take a minute, and
 # the model has at most 1,000 landmarks in any case.
@@ -78,9 +83,7 @@ class KernelImputer(
     ImputedColumns,
     ReportsProgress,
     TransformerMixin,
-    FiniteResults,
-    Saved,
-    BaseEstimator,
+    Estimator,
 ):
     r"""Fill missing entries by their means given the known ones, or so that rows lie near a principal subspace.
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from scipy.stats import rankdata
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,11 +21,10 @@ from preimage._engine.typing import Array, Rows, Seed, Targets
 from preimage._engine.validation import Interval, check_parameters, generator
 from preimage._models.completion import HiddenRows, fit_incomplete, neighbor_start
 from preimage.estimators._conditional_imputation import CONDITIONAL, ENERGY
-from preimage.estimators._finite_results import FiniteResults
+from preimage.estimators._estimator import Estimator
 from preimage.estimators._kernel_imputer import KernelImputer
 from preimage.estimators._missing_entries import check_incomplete, known_entries
 from preimage.kernels import Gaussian
-from preimage.persistence import Saved
 
 # Candidates for the width c = 1/γ as multiples of the median squared distance. Narrower kernels are nearest neighbours,
 # and wider ones are linear to within a per cent.
@@ -43,7 +42,7 @@ MOST_SEARCH_ROWS = 1500
 SEARCHED = ("gammas", "noises", "cv", "hidden")
 
 
-class KernelImputerCV(ReportsProgress, TransformerMixin, FiniteResults, Saved, BaseEstimator):
+class KernelImputerCV(ReportsProgress, TransformerMixin, Estimator):
     r"""Fill missing entries by `KernelImputer` with the method, width and noise that restore hidden entries best.
 
     Known entries of the training rows are hidden: those that other rows miss, so that what is missing together is

@@ -1,6 +1,7 @@
-"""Inputs of kernel estimators: checks and kernels at fit, and queries of fitted models, in memory or block by block."""
+"""Inputs of fits: checks, the kernel that parameters and data say, and what `landmarks` means in all estimators."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
@@ -15,36 +16,32 @@ from preimage._engine.arrays import (
     is_lazy,
     is_sparse,
     itemsize,
-    on_device,
     own_copy,
     take_rows,
     to_numpy,
 )
-from preimage._engine.finite import current_method, finite_result, working_method
-from preimage._engine.progress import stage
-from preimage._engine.rows import map_rows
-from preimage._engine.typing import Array, Rows, Targets
+from preimage._engine.memory import memory_budget
+from preimage._engine.typing import Array, Rows, Seed, Targets
 from preimage._engine.validation import (
     Interval,
-    check_finite_block,
     check_gram,
     check_lazy_points,
-    check_model_inputs,
     check_parameters,
     check_points,
     check_weights,
+    count_rows,
     generator,
-    is_stream,
     own_parameters,
     parameters,
+    require_in_memory,
+    with_weight,
 )
-from preimage.feature_space import Subspace
 from preimage.kernels import Kernel, Scaled, ShiftedInputs, Sum, as_kernel
-from preimage.kernels._bandwidth import GAMMA
+from preimage.kernels._bandwidth import CLASS_RULES, GAMMA, RECONSTRUCTION
 from preimage.kernels._door import moderate_inputs
-from preimage.solvers._reconstruction_width import has_reconstruction_width
+from preimage.landmarks import Landmarks, LandmarkSelector, as_landmarks
 from preimage.widths._class_gram import stratified_rows
-from preimage.widths._class_width import CLASS_POINTS, check_class_labels, needs_labels, with_class_widths
+from preimage.widths._class_width import CLASS_POINTS, check_class_labels, with_class_widths
 
 # Squared distance of the data from the origin, in units of their variance and by bytes per number, from which on linear
 # kernels are evaluated about their mean. Rounding errors of inner products are ε times that: 2e-12 and 1e-6 of the
@@ -69,6 +66,8 @@ KERNEL_CONSTRAINTS = {
     "coef0": [Interval(Real, None, None, closed="neither")],
     "kernel_params": [dict, None],
 }
+# Constraints of a parameter `landmarks`.
+LANDMARKS = [Interval(Integral, 1, None, closed="left"), str, LandmarkSelector, None]
 
 
 def kernel_and_inputs(
@@ -111,13 +110,13 @@ def kernel_and_inputs(
         checked = check_gram(estimator, checked, centered=centered)
     elif copy:
         checked = own_copy(checked, X)
-    known = checked
+    known, weights = checked, check_weights(estimator, sample_weight, checked.shape[0])
     if labelled_rows is not None and needs_labels(kernel):
         rows, y = labelled_rows(checked.shape[0])
         known = take_rows(checked, rows)
     kernel = labelled_kernel(estimator, kernel, known, y)
-    weights = check_weights(estimator, sample_weight, checked.shape[0])
-    kernel = _with_chosen_width(estimator, kernel, checked if weights is None else _weighted_rows(checked, weights))
+    counted = checked if weights is None or weights.all() else take_rows(checked, np.flatnonzero(weights))
+    kernel = _with_chosen_width(estimator, kernel, counted)
     kernel = kernel.resolve(checked if weights is None or kernel.is_resolved else repeated(checked, weights))
     checked = moderate_inputs(type(estimator).__name__, kernel, checked)
     return _sharing(kernel, checked), checked
@@ -159,15 +158,20 @@ def labelled_kernel(estimator: Any, kernel: Kernel, X: Rows, y: Targets | None =
     return with_class_widths(kernel, as_points(X), y)
 
 
+def needs_labels(kernel: Kernel) -> bool:
+    """Whether the width of a kernel, or of a part of it, is found from class means."""
+    return not _rules(kernel).isdisjoint(CLASS_RULES)
+
+
+def _rules(kernel: Kernel) -> set[str]:
+    """Rules that wait for data in a kernel and in its parts."""
+    return {value for _, value, _ in kernel.open_parameters() if isinstance(value, str)}
+
+
 def _with_chosen_width(estimator: Any, kernel: Kernel, X: Rows) -> Kernel:
     """`kernel` with a width that the estimator chooses by reconstruction; as it is where that is not asked for."""
     choose = getattr(estimator, "_with_reconstruction_width", None)
-    return choose(kernel, X) if choose is not None and has_reconstruction_width(kernel) else kernel
-
-
-def _weighted_rows(X: Array, weights: np.ndarray) -> Array:
-    """The rows whose weight is not zero."""
-    return X if weights.all() else take_rows(X, np.flatnonzero(weights))
+    return choose(kernel, X) if choose is not None and RECONSTRUCTION in _rules(kernel) else kernel
 
 
 def repeated(X: Array, weights: np.ndarray) -> Array:
@@ -263,51 +267,158 @@ def with_array_tag(tags: Any) -> Any:
     return tags
 
 
-# Rows of a memory map or a chunk that are read together: enough to fill blocks of the kernel, few next to the memory.
-LAZY_ROWS = 4096
-# Rows that stream through a device together: enough to keep it busy, and 100 MB for 400 columns.
-DEVICE_ROWS = 2**15
+# Landmarks of landmarks="auto" and of streams: their eigenproblem takes a second, and the model some megabytes. Ten
+# times as many would take a thousand times as long.
+DEFAULT_LANDMARKS = 1000
+# Rows beyond which landmarks="auto" prefers landmarks even where the Gram matrix fits into memory: its time grows with
+# the square of the rows, and is some minutes here.
+MOST_EXACT_ROWS = 20_000
+# A Gram matrix needs its entries, eight bytes each, and some room for work on them.
+ROOM_FOR_WORK = 1.25
 
 
-def check_queries(estimator: Any, X: Rows, like: Array) -> Rows:
-    """Validate inputs for a fitted model, whose arrays have the library, device and precision of `like`."""
-    if is_stream(X):
-        raise TypeError(
-            f"{type(estimator).__name__} was given an iterator of blocks, which can be read once only. Pass its blocks "
-            "one by one."
-        )
-    if is_lazy(X):
-        return check_lazy_points(estimator, X, reset=False)
-    return check_model_inputs(estimator, X, fitted=like)
+@dataclass(frozen=True)
+class Inputs:
+    """What a fit works on.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        With all parameters resolved.
+    X : array, sparse matrix, memory map or Dask array of shape (n, d)
+        Validated rows, as the kernel takes them.
+    weights : array of shape (n,), or None
+        None counts every row once.
+    """
+
+    kernel: Kernel
+    X: Rows
+    weights: np.ndarray | None
 
 
-def map_queries(estimator: Any, function: Callable[[Array], Array], X: Rows, like: Array) -> Array:
-    """`function` of validated inputs, or a pass with it over what does not fit into memory."""
-    if not is_lazy(X):
-        return function(X)
-    name, dtype = type(estimator).__name__, like.dtype  # not the estimator: tasks should carry no more than they need
-    checked = lambda rows: check_finite_block(name, as_points(rows).astype(dtype, copy=False))
-    if is_chunked(X):  # whose progress is for its scheduler to show
-        method = current_method()
+def uses_landmarks(
+    method: str, landmarks: Any, X: Rows, max_memory: int | str | None = None, *, takes_chunks: bool = False
+) -> bool:
+    """Whether a fit on X uses landmarks, the same for all estimators.
 
-        def looked_at(rows: Array) -> Array:  # on a worker, and later: nobody else looks at the result
-            with working_method(method):
-                return finite_result(function(checked(rows)), rows)
-
-        return map_rows(looked_at, X, rows=LAZY_ROWS)
-    with stage("Rows of a memory map", X.shape[0]) as advance:
-
-        def counted(rows: Array) -> Array:
-            found = function(checked(rows))
-            advance(found.shape[0])
-            return found
-
-        return map_rows(counted, X, rows=LAZY_ROWS)
+    None uses all rows; "auto" uses all rows up to 20,000 if their Gram matrix fits `max_memory` and X is no Dask
+    collection; anything else uses landmarks. `method` names the fit on all rows in the error for Dask collections,
+    which is raised unless that fit `takes_chunks`.
+    """
+    if landmarks is None and not takes_chunks:
+        advice = "Give landmarks=500, say, to fit a Dask array, or pass X.compute()."
+        require_in_memory(X, f"{method} needs all rows", advice)
+    if not is_auto(landmarks):
+        return landmarks is not None
+    return is_chunked(X) or too_large_for_exact(count_rows(X), memory_budget(max_memory, X))
 
 
-def through_device(subspace: Subspace, device: str) -> Callable[[Rows], Array]:
-    """A function like ``subspace.coordinates`` that streams NumPy rows through a device and back."""
-    moved = lambda array: on_device(to_numpy(array), device)
-    there = subspace.converted(moved, moved(subspace.frame.points))
-    coordinates = lambda rows: to_numpy(there.coordinates(moved(rows)))
-    return lambda X: map_rows(coordinates, X, rows=DEVICE_ROWS, device_of=there.frame.points)
+def decided_landmarks(method: str, landmarks: Any, X: Rows, max_memory: int | str | None = None) -> Any:
+    """The `landmarks` parameter, or None where a fit on X uses all rows."""
+    return landmarks if uses_landmarks(method, landmarks, X, max_memory) else None
+
+
+def is_auto(landmarks: Any) -> bool:
+    return isinstance(landmarks, str) and landmarks == "auto"
+
+
+def gives_points(landmarks: Any) -> bool:
+    """Whether a `landmarks` parameter contains the points themselves, not how to choose them."""
+    return landmarks is not None and not isinstance(landmarks, (Integral, str, LandmarkSelector))
+
+
+def too_large_for_exact(n: int, budget: int) -> bool:
+    """Whether ``landmarks="auto"`` means landmarks for n rows and so many bytes."""
+    return n > MOST_EXACT_ROWS or ROOM_FOR_WORK * 8 * n * n > budget
+
+
+def as_selector(landmarks: Any) -> LandmarkSelector:
+    """The selector that a `landmarks` parameter means where landmarks are used; None and "auto" have a default."""
+    return as_landmarks(DEFAULT_LANDMARKS if landmarks is None or is_auto(landmarks) else landmarks)
+
+
+def selection_rng(landmarks: Any, random_state: Seed) -> np.random.Generator | None:
+    """The source of random numbers for a selection: None for a selector object, which has a seed of its own."""
+    return None if isinstance(landmarks, LandmarkSelector) else generator(random_state)
+
+
+def selected(estimator: Any, landmarks: Any, kernel: Kernel, X: Rows) -> Landmarks:
+    """Landmarks among the rows of X as a `landmarks` parameter of an estimator says."""
+    rng = selection_rng(landmarks, estimator.random_state)
+    return as_selector(landmarks).select(kernel, X, rng=rng).required()
+
+
+def batch_rng(random_state: Seed, seen: float) -> np.random.Generator:
+    """Random numbers for a further batch of a stream: another sequence for every batch.
+
+    It is the same whenever the stream is: `seen` is the number of rows, or the sum of weights, of the batches before.
+    """
+    return np.random.default_rng([int(generator(random_state).integers(2**32)), int(seen)])
+
+
+def exact_inputs(
+    estimator: Any,
+    X: Rows,
+    y: Targets = None,
+    sample_weight: Targets = None,
+    *,
+    copy: bool,
+    about_mean: bool = True,
+) -> Inputs:
+    """Inputs of a fit on all rows of X, centred in feature space; rows of weight zero are dropped.
+
+    Parameters
+    ----------
+    estimator : BaseEstimator
+        Has the parameters of a kernel; validation sets its `n_features_in_` and `feature_names_in_`.
+    X, y, sample_weight
+        As given to `fit`.
+    copy : bool
+        Whether the model must not keep the array of the caller.
+    about_mean : bool, default=True
+        Whether the fit centres in feature space.
+    """
+    kernel, X = kernel_and_inputs(
+        estimator, X, y, min_samples=2, sample_weight=sample_weight, centered=about_mean, copy=copy
+    )
+    points, weights = kernel.inputs(X), check_weights(estimator, sample_weight, X.shape[0])
+    if weights is not None:
+        points, weights = with_weight(estimator, points, weights)
+    return Inputs(about_data(kernel, points) if about_mean else kernel, points, weights)
+
+
+def landmark_inputs(
+    estimator: Any,
+    X: Rows,
+    y: Targets = None,
+    sample_weight: Targets = None,
+    *,
+    min_samples: int = 2,
+    keep_all: bool = False,
+    about_mean: bool = True,
+) -> Inputs:
+    """Inputs of a fit on landmarks, which reads X block by block; widths of the kernel are found on some of the rows.
+
+    Parameters are those of `exact_inputs`. Rows of weight zero are dropped from arrays in memory unless `keep_all`.
+    """
+    kernel = named_kernel(estimator)
+    is_precomputed = kernel.points_are_row_numbers
+    if is_precomputed:
+        advice = f"Give {type(estimator).__name__} the kernel itself and the inputs, or pass X.compute()."
+        require_in_memory(X, "A precomputed kernel needs its matrix", advice)
+        X = np.asarray(X) if isinstance(X, np.memmap) else X  # the matrix is looked at as a whole
+    check = check_lazy_points if is_lazy(X) else check_points
+    X = check(estimator, X, reset=True, min_samples=min_samples)  # which counts the rows of unknown chunks
+    weights = check_weights(estimator, in_memory(sample_weight), X.shape[0])
+    if is_precomputed:
+        kernel = kernel.resolve(check_gram(estimator, X))
+        X = kernel.inputs(X)
+    if weights is not None and not is_lazy(X) and not keep_all:
+        if needs_labels(kernel) and y is not None and count_rows(y) == weights.size:
+            y = np.asarray(in_memory(y))[np.flatnonzero(weights)]
+        X, weights = with_weight(estimator, X, weights)
+    if is_precomputed:
+        return Inputs(kernel, X, weights)
+    kernel = kernel_on_sample(estimator, kernel, X, y)
+    X = moderate_inputs(type(estimator).__name__, kernel, X)
+    return Inputs(about_data(kernel, X) if about_mean else kernel, X, weights)

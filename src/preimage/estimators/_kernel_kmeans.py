@@ -6,7 +6,7 @@ from numbers import Integral, Real
 from typing import Any, cast
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -50,24 +50,28 @@ from preimage._models.clustering import (
     rows_in_double,
 )
 from preimage._models.machines import Binary, KernelMachine, OneVsOne
-from preimage.estimators._finite_results import FiniteResults
+from preimage.estimators._estimator import (
+    Estimator,
+    fit_blocks,
+    refuse_weights_of_blocks,
+    through_device,
+)
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
     about_data,
-    check_queries,
+    as_selector,
+    batch_rng,
     is_precomputed,
     kernel_and_inputs,
-    map_queries,
-    through_device,
+    landmark_inputs,
+    selection_rng,
+    uses_landmarks,
     with_kernel_tags,
 )
-from preimage.estimators._landmark_fit import as_selector, batch_rng, landmark_inputs, selection_rng, uses_landmarks
-from preimage.estimators._stream_fit import fit_blocks, refuse_weights_of_blocks
 from preimage.exceptions import ConvergenceWarning, UnsupportedKernelError
 from preimage.feature_space import Subspace
 from preimage.kernels import Kernel
 from preimage.landmarks import Landmarks, LandmarkSelector
-from preimage.persistence import Saved
 from preimage.solvers import Preimage, TargetSolver, as_preimage
 
 
@@ -81,9 +85,7 @@ class KernelKMeans(
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     ClusterMixin,
-    FiniteResults,
-    Saved,
-    BaseEstimator,
+    Estimator,
 ):
     r"""k-means in feature space: clusters that no straight line in input space separates.
 
@@ -471,13 +473,6 @@ class KernelKMeans(
         if self.device is not None and not is_foreign(space.frame.points):
             coordinates = through_device(space, self.device)
         return lambda rows: to_numpy(coordinates(rows_in_double(kernel, rows))).astype(np.float64, copy=False)
-
-    def _map(self, function: Callable[[Array], Array], X: Rows) -> Array:
-        return map_queries(self, function, X, self.centers_.coefficients)
-
-    def _check_inputs(self, X: Rows) -> Rows:
-        check_is_fitted(self)
-        return check_queries(self, X, self.centers_.coefficients)
 
     def _kernel_machine(self) -> KernelMachine:
         """A classifier of cluster numbers, from one function per pair of clusters, positive where the first is nearer.

@@ -5,7 +5,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, OutlierMixin
+from sklearn.base import OutlierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -35,16 +35,14 @@ from preimage._engine.validation import (
 )
 from preimage._engine.warnings import ignored
 from preimage._models.machines import DistanceDetection, KernelMachine
-from preimage.estimators._finite_results import FiniteResults
-from preimage.estimators._kernel_input import (
-    KERNEL_CONSTRAINTS,
-    check_queries,
-    is_precomputed,
-    map_queries,
-    with_array_tag,
+from preimage.estimators._estimator import (
+    Estimator,
+    fit_blocks,
+    refuse_weights_of_blocks,
+    warn_of_exact_fit,
 )
+from preimage.estimators._kernel_input import KERNEL_CONSTRAINTS, is_precomputed, uses_landmarks, with_array_tag
 from preimage.estimators._kernel_pca import KernelPCA
-from preimage.estimators._landmark_fit import uses_landmarks
 from preimage.estimators._left_out_distances import (
     distances_by,
     left_out_distances,
@@ -53,12 +51,11 @@ from preimage.estimators._left_out_distances import (
     threshold,
     without_suspects,
 )
-from preimage.estimators._stream_fit import fit_blocks, refuse_weights_of_blocks, warn_of_exact_fit
 from preimage.estimators._training_rows import TrainingRows, same_rows
 from preimage.exceptions import RankWarning, UnsupportedKernelError
+from preimage.feature_space import Expansion
 from preimage.kernels import as_kernel
 from preimage.landmarks import Landmarks, LandmarkSelector
-from preimage.persistence import Saved
 
 # Width of kernels of distances: of data sets that had no part in reports, a percentile at which the mean area under the
 # ROC curve is within 0.003 of the best, with 25, 60 and 300 rows, outliers among them or not.
@@ -72,7 +69,7 @@ MOST_RECOGNISED = 1_000_000
 HISTORY = 10_000
 
 
-class KernelNoveltyDetector(ReportsProgress, OutlierMixin, FiniteResults, Saved, BaseEstimator):
+class KernelNoveltyDetector(ReportsProgress, OutlierMixin, Estimator):
     r"""Finds outliers in a training set, and new rows that are unlike it, without labels.
 
     A row is novel if its image is far from combinations of the images of training rows with small coefficients:
@@ -281,7 +278,7 @@ class KernelNoveltyDetector(ReportsProgress, OutlierMixin, FiniteResults, Saved,
         self._check_settings()
         warn_of_exact_fit(self)
         continues = getattr(self, "route_", None) == "landmarks"
-        X = self._check_queries(X) if continues else self._checked(X, reset=True)
+        X = self._check_inputs(X) if continues else self._checked(X, reset=True)
         X = known_rows(X)
         weights = check_weights(self, in_memory(sample_weight), X.shape[0])
         learned = np.ones(X.shape[0]) if weights is None else weights
@@ -323,7 +320,7 @@ class KernelNoveltyDetector(ReportsProgress, OutlierMixin, FiniteResults, Saved,
 
     def predict(self, X: Rows) -> Array:
         """+1 for rows like the training set, −1 for outliers, shape (q,); lazy for a Dask array."""
-        X, offset, score = self._check_queries(X), self.offset_, self._score()
+        X, offset, score = self._check_inputs(X), self.offset_, self._score()
 
         def labels(rows: Array) -> Array:
             scores = score(rows)
@@ -334,7 +331,7 @@ class KernelNoveltyDetector(ReportsProgress, OutlierMixin, FiniteResults, Saved,
 
     def decision_function(self, X: Rows) -> Array:
         """``score_samples(X) - offset_``, shape (q,): negative for outliers; lazy for a Dask array."""
-        X, offset, score = self._check_queries(X), self.offset_, self._score()
+        X, offset, score = self._check_inputs(X), self.offset_, self._score()
         return self._map(lambda rows: score(rows) - offset, X)
 
     def score_samples(self, X: Rows) -> Array:
@@ -342,7 +339,7 @@ class KernelNoveltyDetector(ReportsProgress, OutlierMixin, FiniteResults, Saved,
 
         Rows of the training set are recognised, and measured by the others; not those of a stream.
         """
-        X = self._check_queries(X)
+        X = self._check_inputs(X)
         return self._map(self._score(), X)
 
     def _check_settings(self) -> None:
@@ -441,12 +438,9 @@ class KernelNoveltyDetector(ReportsProgress, OutlierMixin, FiniteResults, Saved,
     def _in_memory_scores(self, X: Rows) -> np.ndarray:
         return to_numpy(in_memory(self._map(self._score(), X)))
 
-    def _map(self, function: Any, X: Rows) -> Array:
-        return map_queries(self, function, X, self.kernel_pca_.subspace_.frame.coefficients)
-
-    def _check_queries(self, X: Rows) -> Rows:
-        check_is_fitted(self)
-        return check_queries(self, X, self.kernel_pca_.subspace_.frame.coefficients)
+    @property
+    def _vectors(self) -> Expansion:
+        return self.kernel_pca_.subspace_.frame
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

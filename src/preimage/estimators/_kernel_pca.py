@@ -1,62 +1,71 @@
 """Kernel principal component analysis."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from copy import copy
+from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import Tags
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._engine.arrays import (
+    array_namespace,
     clamp_at_zero,
     in_memory,
     is_chunked,
     is_foreign,
+    is_host,
     is_lazy,
     known_rows,
     on_device,
+    take_rows,
     to_dense,
     to_numpy,
 )
 from preimage._engine.memory import limited_memory, memory_budget
-from preimage._engine.progress import ReportsProgress, reports_progress
-from preimage._engine.rows import Workers
+from preimage._engine.progress import reports_progress
+from preimage._engine.removed import ignores_removed
+from preimage._engine.rows import Workers, workers_of
 from preimage._engine.threads import at_most, within_n_jobs
 from preimage._engine.typing import Array, Rows, Seed, Targets
 from preimage._engine.validation import (
     Interval,
     StrOptions,
+    all_rows,
+    check_lazy_points,
+    check_parameters,
     check_weights,
     generator,
     is_stream,
     refuse_stream,
+    require_in_memory,
     with_weight,
 )
-from preimage._models.components import LandmarkModel, PrincipalSubspace, principal_subspace
-from preimage._models.machines import KernelMachine
-from preimage.eigensolvers import EigenOptions, Eigensolver
+from preimage._engine.warnings import ignored
+from preimage._models.components import LandmarkModel, PrincipalSubspace, Wanted, principal_subspace
+from preimage.eigensolvers import Arpack, Dense, EigenOptions, Eigensolver
 from preimage.estimators._automatic_folds import automatic_folds
-from preimage.estimators._chunked_fit import gathered, is_for_workers
-from preimage.estimators._component_choice import ComponentChoice
 from preimage.estimators._cross_fit import cross_fitted, cross_fitted_errors
-from preimage.estimators._drop_in import SKLEARN_SOLVERS, DropIn
-from preimage.estimators._finite_results import FiniteResults
-from preimage.estimators._impute_rows import ImputesRows
-from preimage.estimators._kernel_input import KERNEL_CONSTRAINTS, is_precomputed, through_device, with_kernel_tags
-from preimage.estimators._landmark_fit import (
+from preimage.estimators._estimator import fit_blocks, refuse_weights_of_blocks, through_device, warn_of_exact_fit
+from preimage.estimators._impute_rows import imputed
+from preimage.estimators._kernel_input import (
+    LANDMARKS,
     Inputs,
     as_selector,
     batch_rng,
     exact_inputs,
+    is_precomputed,
     landmark_inputs,
+    named_kernel,
     selection_rng,
     uses_landmarks,
+    without_origin,
 )
-from preimage.estimators._preimages import ComponentPictures, PreimageMixin, axes_machine, points_of
-from preimage.estimators._reconstruction import ReconstructsRows
+from preimage.estimators._preimages import TRANSFORMER_CONSTRAINTS, ComponentPictures, points_of
 from preimage.estimators._robust_denoise import (
     DenoisedRows,
     RobustOptions,
@@ -64,34 +73,29 @@ from preimage.estimators._robust_denoise import (
     incomplete_rows,
     robustly_denoised,
 )
-from preimage.estimators._stream_fit import fit_blocks, refuse_weights_of_blocks, warn_of_exact_fit
-from preimage.exceptions import UnsupportedKernelError
+from preimage.exceptions import RankWarning, UnsupportedKernelError
 from preimage.feature_space import Gram
-from preimage.feature_space._worker_product import worker_product
-from preimage.landmarks import Landmarks, LandmarkSelector
-from preimage.persistence import Saved
-from preimage.solvers import Preimage
-from preimage.solvers._learned import training_sample
+from preimage.feature_space._gram import worker_product
+from preimage.kernels import Kernel
+from preimage.kernels._bandwidth import RECONSTRUCTION
+from preimage.landmarks import Landmarks
+from preimage.solvers import LearnedMap, Preimage, as_preimage
+from preimage.solvers._reconstruction_width import with_reconstruction_width
+
+# Rows of a Dask array up to which this process computes alone unless it is told otherwise: the fit takes about a
+# second, and sending blocks to workers and back would take as long.
+ROWS_OF_ONE_PROCESS = 5000
+# Rows beyond which a fit on all of them must be asked for by name. A hundred thousand take some minutes on ten cores,
+# and ten times as many rows a hundred times as long.
+MOST_ROWS_UNASKED = 100_000
 
 
-def _knows_new_points(estimator: Any) -> bool:
-    """Scores need k(x, x) of new points, which precomputed kernels lack."""
+def _has_inputs(estimator: Any) -> bool:
+    """A precomputed kernel has no inputs to reconstruct, and no k(x, x) of new points to score."""
     return not is_precomputed(estimator.kernel)
 
 
-class KernelPCA(
-    DropIn,
-    ComponentChoice,
-    ComponentPictures,
-    ImputesRows,
-    ReconstructsRows,
-    ReportsProgress,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    FiniteResults,
-    Saved,
-    BaseEstimator,
-):
+class KernelPCA(ComponentPictures):
     r"""Kernel principal component analysis: exact, or on landmarks for any number of rows.
 
     Takes the place of `sklearn.decomposition.KernelPCA`: its parameters and attributes are understood. One default
@@ -113,7 +117,7 @@ class KernelPCA(
     Without `landmarks`, all rows of a Dask array come to this process, which keeps them and solves the eigenproblem.
     Where a cluster computes the array, its workers multiply by the Gram matrix, which nobody holds; the result is that
     of ``fit(X.compute())``. Up to 5,000 rows, dense problems, ARPACK, `device` and Dask without a cluster are left to
-    this process; more than 100,000 rows need ``eigensolver="block_krylov"``, which says that the time is wanted.
+    this process; more than 100,000 rows need ``eigen_solver="block_krylov"``, which says that the time is wanted.
     Methods of either model are lazy on Dask arrays.
 
     Parameters
@@ -143,10 +147,9 @@ class KernelPCA(
         averaged. "rpcholesky", "sparse_greedy", "kmeans", "uniform", "pivoted_cholesky" and selectors of
         `preimage.landmarks` choose otherwise, and may stop at a tolerance on what is left. "auto" uses all rows up
         to 20,000 if their Gram matrix fits `max_memory`, and 1,000 landmarks otherwise; `route_` says which.
-    eigensolver : {"auto", "dense", "block_krylov", "arpack"} or Eigensolver, default="auto"
-        "auto" takes the dense solver for small matrices and for a large fraction of all components.
-    eigen_solver : {"auto", "dense", "arpack", "randomized"} or None, default=None
-        scikit-learn's spelling; "randomized" is block Krylov iteration, which goes on to its tolerance.
+    eigen_solver : {"auto", "dense", "arpack", "block_krylov", "randomized"} or Eigensolver, default="auto"
+        "auto" takes the dense solver for small matrices and for a large fraction of all components. "randomized" is
+        block Krylov iteration, which goes on to its tolerance; None, of files of earlier versions, is "auto".
     iterated_power : int or "auto", default="auto"
         Accepted for compatibility with scikit-learn: its randomized solver needs power iterations, ours does not.
     remove_zero_eig : bool or None, default=None
@@ -173,7 +176,7 @@ class KernelPCA(
         `preimage.solvers` with its parameters, such as ``FixedPoint(penalty=0.01)``.
     tol : float or None, default=None
         Relative residual of the eigenpairs that iterative solvers must reach; None is 1e-6 in float64 and 5e-5 in
-        float32 (errors of eigenvalues are about the square of it), and with ``eigensolver="auto"`` 1e-10 and 5e-6 up
+        float32 (errors of eigenvalues are about the square of it), and with ``eigen_solver="auto"`` 1e-10 and 5e-6 up
         to about 2,000 points of NumPy without weights.
     max_iter : int or None, default=None
         Iteration limit of iterative solvers.
@@ -268,32 +271,31 @@ class KernelPCA(
     array([0.13, 0.03])
     """
 
+    landmarks_: Landmarks | None
+
     _parameter_constraints = {
         "n_components": [
             Interval(Integral, 1, None, closed="left"),
             Interval(Real, 0, 1, closed="neither"),
             None,
         ],
-        **KERNEL_CONSTRAINTS,
-        "landmarks": [Interval(Integral, 1, None, closed="left"), str, LandmarkSelector, None],
-        "eigensolver": [str, Eigensolver],
-        "eigen_solver": [StrOptions(set(SKLEARN_SOLVERS)), None],
+        **TRANSFORMER_CONSTRAINTS,
+        "landmarks": LANDMARKS,
+        "eigen_solver": [str, Eigensolver, None],
         "iterated_power": [Interval(Integral, 0, None, closed="left"), StrOptions({"auto"})],
         "remove_zero_eig": ["boolean", None],
         "center": ["boolean"],
         "copy_X": ["boolean"],
         "fit_inverse_transform": ["boolean", None],
         "alpha": [Interval(Real, 0, None, closed="left"), None],
-        "preimage": [str, Preimage],
         "tol": [Interval(Real, 0, None, closed="left"), None],
         "max_iter": [Interval(Integral, 1, None, closed="left"), None],
         "max_memory": [Interval(Real, 0, None, closed="neither"), str, None],
         "device": [str, None],
         "n_jobs": [Integral, None],
-        "verbose": ["verbose"],
-        "random_state": ["random_state", np.random.Generator],
     }
 
+    @ignores_removed
     def __init__(
         self,
         n_components: float | None = None,
@@ -304,8 +306,7 @@ class KernelPCA(
         coef0: float = 1.0,
         kernel_params: dict[str, Any] | None = None,
         landmarks: Any = None,
-        eigensolver: str | Eigensolver = "auto",
-        eigen_solver: str | None = None,
+        eigen_solver: str | Eigensolver | None = "auto",
         iterated_power: int | str = "auto",
         remove_zero_eig: bool | None = None,
         center: bool = True,
@@ -328,7 +329,6 @@ class KernelPCA(
         self.coef0 = coef0
         self.kernel_params = kernel_params
         self.landmarks = landmarks
-        self.eigensolver = eigensolver
         self.eigen_solver = eigen_solver
         self.iterated_power = iterated_power
         self.remove_zero_eig = remove_zero_eig
@@ -443,14 +443,8 @@ class KernelPCA(
         X = self._check_inputs(self.impute(X) if impute else X)
         if self.device is not None and not is_foreign(X):
             return through_device(self.subspace_, self.device)(X)
-        with at_most(self.n_jobs):
-            return self._map(self.subspace_.coordinates, X)
+        return self._map(self.subspace_.coordinates, X)
 
-    impute = within_n_jobs(ImputesRows.impute)
-    inverse_transform = within_n_jobs(PreimageMixin.inverse_transform)
-    find_preimages = within_n_jobs(PreimageMixin.find_preimages)
-
-    @within_n_jobs
     def denoise(
         self,
         X: Rows,
@@ -625,10 +619,144 @@ class KernelPCA(
         settle = clamp_at_zero if subspace.signature is None else lambda residuals: residuals
         return self._map(lambda rows: settle(subspace.residuals(rows, diagonal)), X)
 
-    @available_if(_knows_new_points)
+    @available_if(_has_inputs)
     def score_samples(self, X: Rows, *, n_components: int | None = None) -> Array:
         """Minus `reconstruction_error`: the higher, the more like the training set, as in scikit-learn's detectors."""
         return -self.reconstruction_error(X, n_components=n_components)
+
+    @available_if(_has_inputs)
+    def score(self, X: Rows, y: Targets = None, sample_weight: Targets = None) -> float:
+        r"""Minus the mean squared error of reconstructing X from its coordinates: the higher, the better.
+
+        :math:`-\frac{1}{qd} \sum_i \|x_i - r(\beta(x_i))\|^2`, where r is `inverse_transform`; in the squared units of
+        the inputs, and zero if all rows come back exactly. Rows of the training set are reconstructed too well to judge
+        by: give others, as ``GridSearchCV(KernelPCA(), ...)`` does. It is not the mean of `score_samples`, which are
+        distances in feature space, and cannot be compared between kernels.
+
+        Parameters
+        ----------
+        X : array of shape (q, d)
+            Rows that the model has not seen; also a memory map or a Dask array.
+        y : None
+            Ignored.
+        sample_weight : array of shape (q,), optional
+            How often each row counts.
+
+        Returns
+        -------
+        float
+
+        Examples
+        --------
+        A search for the width that reconstructs best:
+
+        >>> import numpy as np
+        >>> from sklearn.model_selection import GridSearchCV
+        >>> from preimage import KernelPCA
+        >>> rng = np.random.default_rng(0)
+        >>> angles = rng.uniform(0, 2 * np.pi, size=100)
+        >>> X = np.column_stack([np.cos(angles), np.sin(angles), np.cos(2 * angles)])
+        >>> search = GridSearchCV(KernelPCA(2), {"gamma": [0.01, 0.1, 10.0]}).fit(X)
+        >>> search.best_params_["gamma"] < 10
+        True
+        >>> bool(search.best_estimator_.score(X) < 0)
+        True
+        """
+        X = self._check_inputs(X)
+        self._require_inputs()
+        weights = check_weights(self, in_memory(sample_weight), X.shape[0])
+        subspace = self.subspace_
+        solver = self.preimage_.ready(subspace, with_start=False)
+
+        def squared_errors(rows: Rows) -> Array:
+            found = solver.inverse(subspace, subspace.coordinates(rows), None).points
+            return array_namespace(found).mean((found - to_dense(rows)) ** 2, axis=1)
+
+        errors = to_numpy(in_memory(self._map(squared_errors, X)))
+        return -float(np.average(np.asarray(errors, dtype=np.float64), weights=weights))
+
+    def impute(self, X: Rows, *, n_components: int | None = None, noise: float | str = "auto") -> Array:
+        r"""Fill missing entries, which are NaN, so that rows lie near the principal subspace.
+
+        Minimises :math:`\|\tilde\varphi(z)\|^2 - \sum_i (1 - \sigma^2/\lambda_i) \langle v_i, \tilde\varphi(z)
+        \rangle^2` over the missing entries of each row z; known entries do not change. Rows without a known entry get
+        the pre-image of the mean. `preimage.KernelImputer` is an imputer for pipelines: it scales columns, chooses the
+        kernel width for this purpose, and can be fitted to incomplete rows.
+
+        Parameters
+        ----------
+        X : array of shape (q, d)
+            With NaN where an entry is missing.
+        n_components : int or None, default=None
+            How many of the leading components span the subspace; None is all.
+        noise : "auto" or float in [0, 1), default="auto"
+            Variance σ² around the subspace, as a fraction of the variance in feature space. "auto" is the mean of the
+            eigenvalues that are left out; with 0 the squared distance :math:`\|\varphi(z) - P\varphi(z)\|^2` to the
+            subspace is minimised.
+
+        Returns
+        -------
+        array of shape (q, d)
+            Lazy for a Dask array.
+
+        Examples
+        --------
+        Points of a half circle, of which one coordinate is missing:
+
+        >>> import numpy as np
+        >>> from preimage import KernelPCA
+        >>> angles = np.linspace(0, np.pi, 200)
+        >>> X = np.column_stack([np.cos(angles), np.sin(angles)])
+        >>> KernelPCA(10, gamma=1.0).fit(X).impute([[0.6, np.nan]]).round(1)
+        array([[0.6, 0.8]])
+        """
+        check_is_fitted(self)
+        super()._require_inputs()
+        return imputed(self, X, self._leading(n_components, self.n_components_), noise)
+
+    def with_components(self, components: Array) -> Self:
+        """This fitted model with the given components alone: in them it transforms, denoises and goes back.
+
+        The leading components have the largest variance, which need not be what one looks for: drifts and heart beats
+        are large in brain scans. Choose by a reference instead (`preimage.model_selection.reference_components`), or
+        leave out a component that shows an artefact.
+
+        Parameters
+        ----------
+        components : sequence of int, or of bool with one entry per component
+            Numbers of components, from 0 on, each once, in the order in which `transform` shall return them.
+
+        Returns
+        -------
+        KernelPCA
+            Another model, which shares the points of this one. A further `fit` or `partial_fit` finds all components
+            again.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from preimage import KernelPCA
+        >>> X = np.random.default_rng(0).normal(size=(50, 3))
+        >>> model = KernelPCA(5, gamma=0.1).fit(X)
+        >>> some = model.with_components([0, 3])
+        >>> bool(np.allclose(some.transform(X), model.transform(X)[:, [0, 3]]))
+        True
+        """
+        check_is_fitted(self)
+        numbers = _numbers(components, self.n_components_)
+        some: Any = copy(self)
+        some.subspace_ = self.subspace_.take(numbers)
+        for name in ("eigenvalues_", "explained_variance_", "explained_variance_ratio_"):
+            setattr(some, name, take_rows(getattr(self, name), numbers))
+        found = self.eigen_result_
+        values, residuals = (take_rows(array, numbers) for array in (found.values, found.residuals))
+        some.eigen_result_ = replace(found, values=values, residuals=residuals)
+        some.n_components_ = len(numbers)
+        solver = self._preimage_solver()
+        if solver.learns:
+            with limited_memory(self.max_memory, some.subspace_.frame.coefficients):
+                some.preimage_ = some._fitted_preimage(solver, some.X_fit_)
+        return some
 
     def _cross_fitted_errors(self, X: Rows, diagonal: Any, n_components: int | None, cross_fit: Any) -> Array:
         if self.kernel_.points_are_row_numbers:
@@ -642,6 +770,100 @@ class KernelPCA(
         errors = cross_fitted_errors(self, X, cross_fit, count, is_parallel=is_lazy(X))
         return self._map(errors, X) if is_lazy(X) else errors(X)
 
+    @property
+    def eigenvectors_(self) -> Array:
+        self._require_fitted("eigenvectors_")
+        if self.route_ != "exact":
+            raise AttributeError("eigenvectors_ belong to the Gram matrix of all rows; this KernelPCA has landmarks.")
+        xp = array_namespace(self.eigenvalues_)
+        vectors = self.subspace_.frame.coefficients * xp.sqrt(xp.abs(self.eigenvalues_))
+        # √w of (S3) is part of the axes, not of unit eigenvectors.
+        weights = self._relative_weights()
+        if weights is None:
+            return vectors
+        return vectors / xp.sqrt(weights * self.eigenvalues_[0] / self.explained_variance_[0])
+
+    @property
+    def X_fit_(self) -> Array:
+        self._require_fitted("X_fit_")
+        return self.subspace_.frame.points
+
+    @property
+    def dual_coef_(self) -> Array:
+        self._require_fitted("dual_coef_")
+        if not self.fit_inverse_transform:
+            raise AttributeError("dual_coef_ are weights of a learned map; fit with fit_inverse_transform=True.")
+        if not hasattr(self.preimage_, "weights"):
+            raise AttributeError("This KernelPCA was fitted without fit_inverse_transform=True; fit it again.")
+        return self.preimage_.weights
+
+    @property
+    def gamma_(self) -> float:
+        self._require_fitted("gamma_")
+        return getattr(self.kernel_.unshifted()[0], "gamma", 1 / self.n_features_in_)
+
+    def _relative_weights(self) -> Array | None:
+        """Weights of the rows of an exact model, with the sum one, shape (n, 1); None if all are equal."""
+        # The mean has them for coefficients; where axes go through zero there is no mean.
+        origin = self.subspace_.origin
+        return self._kept_weights if origin is None else origin.coefficients
+
+    def _require_fitted(self, attribute: str) -> None:
+        if not hasattr(self, "subspace_"):
+            raise AttributeError(f"This KernelPCA is not fitted yet and has no {attribute}; call fit first.")
+
+    def _check_settings(self) -> None:
+        """Check parameters, each by itself and together."""
+        check_parameters(self)
+        if not self.fit_inverse_transform:
+            return
+        if self.preimage not in ("auto", "learned"):
+            raise ValueError(
+                "KernelPCA was given fit_inverse_transform=True, which learns a map to inputs, and preimage="
+                f"{self.preimage!r}, another way to find pre-images. Leave one of them out."
+            )
+        if is_precomputed(self.kernel):
+            raise ValueError(
+                "Cannot fit_inverse_transform with a precomputed kernel: it has no inputs to go back to. Give "
+                "KernelPCA the kernel itself and the inputs."
+            )
+        kernel = named_kernel(self)
+        if self.alpha is not None and kernel.is_bound_to_columns:
+            raise ValueError(
+                "The map of `alpha`, scikit-learn's, evaluates the kernel on coordinates, which have columns and "
+                f"values of their own; {kernel!r} takes inputs like the training set alone. Leave `alpha` out, or use "
+                "preimage='learned', which chooses a kernel on coordinates."
+            )
+
+    def _wanted(self) -> Wanted:
+        return Wanted.of(self.n_components, with_zeros=self.remove_zero_eig is False, about_mean=self.center)
+
+    def _preimage_solver(self) -> Preimage:
+        """The solver that `preimage`, or `fit_inverse_transform` and `alpha`, ask for."""
+        if not self.fit_inverse_transform:
+            return as_preimage(self.preimage)
+        if self.alpha is None:
+            return as_preimage("learned")
+        return LearnedMap(kernel=without_origin(self.kernel_), ridge=float(self.alpha), center=False, max_rows=None)
+
+    def _with_reconstruction_width(self, kernel: Kernel, X: Rows) -> Kernel:
+        """The kernel with the width that reconstructs left-out rows of X best from the components that are wanted."""
+        wanted = self._wanted()
+        linear = min(X.shape) - 1 if self.center else min(X.shape)
+        if wanted.number is not None:
+            count: Any = wanted.number
+        elif wanted.fraction is not None:
+            count = lambda values: wanted.count(values, float(np.sum(values)))
+        else:  # all: those of PCA at least
+            count = max(1, linear)
+        return with_reconstruction_width(kernel, X, count, about_mean=self.center)
+
+    def _expected_rank(self, X: Rows) -> AbstractContextManager[Any]:
+        """No warning where fewer components than were asked for, but as many as columns, are what was chosen."""
+        gamma, number = getattr(self.kernel, "gamma", self.gamma), self._wanted().number
+        is_chosen = isinstance(gamma, str) and gamma == RECONSTRUCTION
+        return ignored(RankWarning) if is_chosen and (number or 0) > X.shape[1] else nullcontext()
+
     def _fit(self, X: Rows, y: Targets, sample_weight: Targets) -> Array | None:
         """Fit; the coordinates of X where they are a by-product."""
         self._check_settings()
@@ -652,20 +874,43 @@ class KernelPCA(
                 return None
             chunked, workers = is_chunked(X), None
             if chunked:
-                X, workers = gathered(self, X, self._solver_name())
+                X, workers = self._gathered(X)
             weights = in_memory(sample_weight)
             inputs = exact_inputs(self, X, in_memory(y), weights, copy=self.copy_X, about_mean=self.center)
-            result = self._fit_exactly(inputs, workers)
-            self._store_exact(inputs, result)
+            result, weights = self._fit_exactly(inputs, workers), inputs.weights
+            self._store(inputs.kernel, result, inputs.X, inputs.X.shape[0])
+            if weights is not None and not self.center:
+                self._kept_weights = (weights / weights.sum())[:, None]
             return None if chunked else result.scores
+
+    def _gathered(self, X: Rows) -> tuple[Rows, Workers | None]:
+        """All rows of a Dask collection in this process, and the workers that computed them, if it was not this one.
+
+        An exact model consists of its rows, so they must fit into this process. Whether they do is seen before they
+        come.
+        """
+        if is_precomputed(self.kernel):
+            advice = "Give KernelPCA the kernel itself and the inputs, or pass X.compute()."
+            require_in_memory(X, "A precomputed kernel needs its matrix", advice)
+        rows = check_lazy_points(self, X, reset=True, min_samples=2)  # which counts the rows of unknown chunks
+        n = rows.shape[0]
+        if n > MOST_ROWS_UNASKED and self.eigen_solver in ("auto", None):
+            raise ValueError(
+                f"KernelPCA without landmarks would compute {n * n / 2:.0e} kernel values of these {n} rows in each of "
+                "about ten passes. Give landmarks=500, say, to fit them in one pass; or eigen_solver='block_krylov' if "
+                "the exact result is worth the time."
+            )
+        instead = "Give landmarks=500, say, which leaves the rows where they are, or raise max_memory."
+        return all_rows("KernelPCA without landmarks", X, self.max_memory, instead), workers_of(rows)
 
     def _fit_exactly(self, inputs: Inputs, workers: Workers | None) -> PrincipalSubspace:
         points = inputs.X
         if self.device is not None and not is_foreign(points):
             points = on_device(to_dense(points), self.device)
         gram, budget, wanted = Gram(inputs.kernel, points), memory_budget(self.max_memory, points), self._wanted()
-        options = EigenOptions(self._solver_name(), self.tol, self.max_iter, budget)
-        if workers is not None and is_for_workers(gram, options, wanted.first_count(gram.shape[0] - 1), budget):
+        solver = "block_krylov" if self.eigen_solver == "randomized" else self.eigen_solver or "auto"
+        options = EigenOptions(solver, self.tol, self.max_iter, budget)
+        if workers is not None and _is_for_workers(gram, options, wanted.first_count(gram.shape[0] - 1), budget):
             gram = Gram(inputs.kernel, points, multiply=worker_product(inputs.kernel, points, workers))
         elif gram.fits(budget):
             gram = gram.held()
@@ -700,46 +945,60 @@ class KernelPCA(
             device=self.device,
         )
 
-    def _store_exact(self, inputs: Inputs, result: PrincipalSubspace) -> None:
-        self.__dict__.pop("_landmark_model", None)
-        self.kernel_, self.route_ = inputs.kernel, "exact"
-        weights = inputs.weights
-        self._kept_weights = None if weights is None or self.center else (weights / weights.sum())[:, None]
-        self.landmarks_: Landmarks | None = None
-        self._store(result, inputs.X, inputs.X.shape[0])
-
     def _store_landmarks(self, model: LandmarkModel, X: Rows, n_rows: int) -> None:
         """Store the model; `X` are the rows that a pre-image solver may learn from."""
-        self._kept_weights = None
-        self.kernel_ = model.kernel
-        if is_lazy(X):
-            X = training_sample(X) if self._preimage_solver().learns else model.landmarks.points
-        self._store(model.principal, X, n_rows)
+        self._store(model.kernel, model.principal, X, n_rows)
         self._landmark_model, self.route_, self.landmarks_ = model, "landmarks", model.landmarks
 
-    def _store(self, result: PrincipalSubspace, X: Rows, n_rows: int) -> None:
-        solver = self._preimage_solver()
-        # A precomputed kernel has no inputs to go back to; `inverse_transform` says so.
-        with limited_memory(self.max_memory, result.subspace.frame.coefficients):
-            self.preimage_ = solver if self.kernel_.points_are_row_numbers else solver.fit(result.subspace, X)
-        self.subspace_ = result.subspace
-        self.eigenvalues_ = result.eigenvalues
-        self.explained_variance_ = result.variances
-        self.explained_variance_ratio_ = result.fractions
-        self.n_components_ = len(result.subspace)
-        self.n_samples_seen_ = int(n_rows)
-        self.eigen_result_ = result.eigen
+    def _store(self, kernel: Kernel, result: PrincipalSubspace, X: Rows, n_rows: int) -> None:
+        self.__dict__.pop("_landmark_model", None)
+        self.route_, self._kept_weights = "exact", None
+        self.landmarks_ = None
+        self.kernel_, self.subspace_ = kernel, result.subspace
+        self.eigenvalues_, self.eigen_result_ = result.eigenvalues, result.eigen
+        self.explained_variance_, self.explained_variance_ratio_ = result.variances, result.fractions
+        self.n_components_, self.n_samples_seen_ = len(result.subspace), int(n_rows)
+        with limited_memory(self.max_memory, self.subspace_.frame.coefficients):
+            self.preimage_ = self._fitted_preimage(self._preimage_solver(), X)
 
     def _require_inputs(self) -> None:
         super()._require_inputs()
-        self._require_inverse_transform()
+        if self.fit_inverse_transform is False:
+            raise NotFittedError(
+                "This KernelPCA was fitted with fit_inverse_transform=False, so it finds no pre-images. Leave the "
+                "parameter out, or set it to True, and fit again."
+            )
 
-    def _kernel_machine(self) -> KernelMachine:
-        return axes_machine(self)
+    @contextmanager
+    def _working(self) -> Iterator[None]:
+        with at_most(self.n_jobs), super()._working():
+            yield
 
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_components_
 
-    def __sklearn_tags__(self) -> Tags:
-        return with_kernel_tags(super().__sklearn_tags__(), self.kernel)
+def _numbers(components: Array, count: int) -> np.ndarray:
+    """Numbers of components, checked."""
+    given = np.asarray(components)
+    if given.dtype == bool and given.shape == (count,):
+        given = np.flatnonzero(given)
+    is_list = given.ndim == 1 and given.size > 0 and given.dtype.kind in "iu"
+    if not is_list or given.min() < 0 or given.max() >= count or np.unique(given).size < given.size:
+        raise ValueError(
+            f"KernelPCA.with_components needs numbers of components, each once, from 0 to {count - 1}, or {count} "
+            f"truth values of which one or more are true; got {components!r}."
+        )
+    return given.astype(np.intp)
+
+
+def _is_for_workers(gram: Gram, options: EigenOptions, k: int, budget: int) -> bool:
+    """Whether the workers of a cluster compute products with a Gram matrix of points in this process.
+
+    "auto" leaves small problems, and those of the dense solver, to this process. So do solvers of other libraries,
+    which want the matrix or multiply single vectors, each at the cost of a block.
+    """
+    if not is_host(gram.X):
+        return False
+    n, chosen = gram.shape[0], options.eigensolver
+    if isinstance(chosen, str) and chosen == "auto":
+        is_direct = isinstance(options.solver(size=n, k=k, held=True), Dense)
+        return not (gram.fits(budget) and (n <= ROWS_OF_ONE_PROCESS or is_direct))
+    return not isinstance(options.solver(size=n, k=k, held=False), (Dense, Arpack))

@@ -5,11 +5,10 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from preimage._engine.arrays import in_memory, to_numpy
 from preimage._engine.memory import memory_budget
-from preimage._engine.progress import ReportsProgress, reports_progress
+from preimage._engine.progress import reports_progress
 from preimage._engine.typing import Array, Rows, Seed, Targets
 from preimage._engine.validation import Interval, StrOptions, check_parameters, generator
 from preimage._engine.warnings import ignored, warn_user
@@ -18,16 +17,14 @@ from preimage._models.components import (
     MomentIndex,
     PrincipalSubspace,
     Pursuit,
-    PursuitFeatures,
     Wanted,
     principal_subspace,
     projection_pursuit,
     pursuit_features,
 )
-from preimage.estimators._expansion_features import ExpansionFeatures
-from preimage.estimators._finite_results import FiniteResults
-from preimage.estimators._kernel_input import KERNEL_CONSTRAINTS, map_queries
-from preimage.estimators._landmark_fit import (
+from preimage.estimators._estimator import map_queries
+from preimage.estimators._kernel_input import (
+    LANDMARKS,
     Inputs,
     as_selector,
     exact_inputs,
@@ -35,24 +32,14 @@ from preimage.estimators._landmark_fit import (
     selection_rng,
     uses_landmarks,
 )
-from preimage.estimators._preimages import ComponentPictures
+from preimage.estimators._preimages import TRANSFORMER_CONSTRAINTS, ComponentPictures, ExpansionFeatures
 from preimage.exceptions import ConvergenceWarning, RankWarning, UnsupportedKernelError
 from preimage.feature_space import Expansion, Gram, Subspace
-from preimage.landmarks import Landmarks, LandmarkSelector
-from preimage.persistence import Saved
+from preimage.landmarks import Landmarks
 from preimage.solvers import Preimage, as_preimage
 
 
-class KernelProjectionPursuit(
-    ReportsProgress,
-    ExpansionFeatures,
-    ComponentPictures,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    FiniteResults,
-    Saved,
-    BaseEstimator,
-):
+class KernelProjectionPursuit(ExpansionFeatures, ComponentPictures):
     r"""Directions in feature space along which a higher moment is extreme: nonlinear projection pursuit and ICA.
 
     Kernel PCA finds directions of large variance. Here coordinates along its leading axes are made white, z, and among
@@ -158,7 +145,7 @@ class KernelProjectionPursuit(
 
     _parameter_constraints = {
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
-        **KERNEL_CONSTRAINTS,
+        **TRANSFORMER_CONSTRAINTS,
         "n_principal": [
             Interval(Integral, 1, None, closed="left"),
             Interval(Real, 0, 1, closed="neither"),
@@ -167,13 +154,10 @@ class KernelProjectionPursuit(
         "order": [Interval(Integral, 3, 8, closed="both")],
         "extreme": [StrOptions({"both", "largest", "smallest"})],
         "algorithm": [StrOptions({"parallel", "deflation"})],
-        "landmarks": [Interval(Integral, 1, None, closed="left"), str, LandmarkSelector, None],
+        "landmarks": LANDMARKS,
         "n_starts": [Interval(Integral, 1, None, closed="left")],
-        "preimage": [str, Preimage],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "verbose": ["verbose"],
-        "random_state": ["random_state", np.random.Generator],
     }
 
     def __init__(
@@ -247,13 +231,12 @@ class KernelProjectionPursuit(
         coordinates = map_queries(self, space.coordinates, inputs.X, space.frame.coefficients)
         coordinates = to_numpy(in_memory(coordinates)).astype(np.float64)
         search = lambda white: self._search(white, inputs.weights)
-        self._store(pursuit_features(space, coordinates, search, inputs.weights), inputs, len(space))
+        found = pursuit_features(space, coordinates, search, inputs.weights)
+        self.kernel_ = inputs.kernel
+        self._store_features(found, as_preimage(self.preimage), inputs.X, space.frame.coefficients.dtype)
+        self.mixing_, self.contrasts_ = found.mixing, found.pursuit.moments
+        self.n_principal_, self.n_iter_ = len(space), max(found.pursuit.n_iter, 1)
         return self
-
-    def transform(self, X: Rows) -> Array:
-        """The features of X, shape (q, `n_components_`); lazy for a Dask array."""
-        X = self._check_inputs(X)  # which checks that there are features
-        return self._map(self._features(self.n_components_), X)
 
     def score(self, X: Rows, y: Targets = None) -> float:
         """How extreme the moments of other rows are along the same directions: the mean over features.
@@ -314,16 +297,6 @@ class KernelProjectionPursuit(
             )
         return pursuit
 
-    def _store(self, result: PursuitFeatures, inputs: Inputs, n_principal: int) -> None:
-        self.kernel_ = inputs.kernel
-        self.expansion_: Expansion = result.vectors
-        self.offset_, self.mixing_ = result.offset, result.mixing
-        self.subspace_: Subspace = result.subspace
-        self.contrasts_ = result.pursuit.moments
-        self.n_components_, self.n_principal_ = len(result.vectors), n_principal
-        self.n_iter_ = max(result.pursuit.n_iter, 1)
-        self.preimage_ = self._fitted_preimage(as_preimage(self.preimage), inputs.X)
-
     def _index(self) -> MomentIndex:
         return MomentIndex(int(self.order), self.extreme)
 
@@ -334,8 +307,9 @@ class KernelProjectionPursuit(
 
     def _projection(self, subspace: Subspace) -> Callable[[Array], Array]:
         """What the first features say of inputs, the others being at their mean: no orthogonal projection."""
-        features, in_frame = self._features(len(subspace)), self._in_frame(len(subspace))
-        return lambda rows: in_frame(features(rows))
+        count = len(subspace)
+        features, offset, in_frame = self.expansion_[:count], self.offset_[:count], self._in_frame(count)
+        return lambda rows: in_frame(features(rows) - offset)
 
     def _axes(self, n_components: int | None) -> Expansion:
         """The directions, not the frame of their patterns."""

@@ -7,7 +7,7 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -25,22 +25,19 @@ from preimage._engine.validation import (
 )
 from preimage._models.machines import KernelMachine, OneVsRest, Output, Regression, determination
 from preimage.estimators._classifier import AnyDeviceClassifierMixin, require_classes
-from preimage.estimators._finite_results import FiniteResults
+from preimage.estimators._estimator import Estimator, check_queries, map_queries
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
-    check_queries,
     is_precomputed,
     kernel_and_inputs,
     labelled_kernel,
-    map_queries,
+    landmark_inputs,
     named_kernel,
     with_array_tag,
 )
-from preimage.estimators._landmark_fit import landmark_inputs
 from preimage.feature_space import Expansion
 from preimage.kernels import Kernel
 from preimage.landmarks import SELECTORS, Landmarks, LandmarkSelector, SparseGreedy, as_landmarks
-from preimage.persistence import Saved
 
 LANDMARK_MACHINE_CONSTRAINTS = {
     "landmarks": [Interval(Integral, 1, None, closed="left"), StrOptions(set(SELECTORS.names)), LandmarkSelector],
@@ -62,7 +59,7 @@ class LabelledRows:
     numbers: np.ndarray
 
 
-class LandmarkMachine(ReportsProgress, FiniteResults, Saved, BaseEstimator, ABC):
+class LandmarkMachine(ReportsProgress, Estimator, ABC):
     """Functions on landmarks; subclasses say how they are fitted, and what their values mean."""
 
     landmarks: int | str | LandmarkSelector
@@ -150,7 +147,7 @@ class LandmarkMachine(ReportsProgress, FiniteResults, Saved, BaseEstimator, ABC)
         selector = SparseGreedy(int(chosen)) if isinstance(chosen, Integral) else as_landmarks(chosen)
         return selector.select(kernel, inputs, rng=generator(self.random_state))
 
-    def _map(self, function: Callable[[Output, Array], Array], X: Rows) -> Array:
+    def _map_outputs(self, function: Callable[[Output, Array], Array], X: Rows) -> Array:
         """`function` of the output and of function values at the rows of X; lazy for a Dask array."""
         machine = self._kernel_machine()  # which checks that the model is fitted
         fitted = machine.expansion.coefficients
@@ -180,11 +177,11 @@ class ValuesOfMachine(RegressorMixin):
 
     expansion_: Expansion
     _output: Output
-    _map: Callable[[Callable[[Output, Array], Array], Rows], Array]
+    _map_outputs: Callable[[Callable[[Output, Array], Array], Rows], Array]
 
     def predict(self, X: Rows) -> Array:
         """Predicted values, shape (q,) or (q, k) like y; lazy for a Dask array."""
-        return self._map(lambda output, values: output.predict(values), X)
+        return self._map_outputs(lambda output, values: output.predict(values), X)
 
     def score(self, X: Rows, y: Targets, sample_weight: Targets = None) -> float:
         """The coefficient of determination R², on rows of any device; it compares with their mean, so two at least."""
@@ -229,18 +226,18 @@ class ClassesOfMachine(AnyDeviceClassifierMixin):
     classes_: np.ndarray
     expansion_: Expansion
     _output: Output
-    _map: Callable[[Callable[[Output, Array], Array], Rows], Array]
+    _map_outputs: Callable[[Callable[[Output, Array], Array], Rows], Array]
 
     def decision_function(self, X: Rows) -> Array:
         """Function values: shape (q,) for two classes, positive for the second; else (q, n_classes).
 
         Lazy for a Dask array, as predictions are.
         """
-        return self._map(lambda output, values: output.decision(values), X)
+        return self._map_outputs(lambda output, values: output.decision(values), X)
 
     def predict(self, X: Rows) -> Array:
         """Class labels."""
-        return self._map(lambda output, values: output.predict(values), X)
+        return self._map_outputs(lambda output, values: output.predict(values), X)
 
     @property
     def dual_coef_(self) -> Array:

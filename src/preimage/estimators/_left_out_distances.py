@@ -24,7 +24,7 @@ from preimage._engine.warnings import ignored
 from preimage._models.components import SpanDistance, Wanted, robust_mean_distances
 from preimage.calibration._samples import quantiles
 from preimage.estimators._cross_fit import clone_with_kernel
-from preimage.estimators._kernel_input import LAZY_ROWS, map_queries, through_device
+from preimage.estimators._estimator import LAZY_ROWS, map_queries, through_device
 from preimage.exceptions import RankWarning
 from preimage.feature_space import Expansion
 

@@ -11,7 +11,7 @@ from preimage._engine.finite import current_method, working_method
 from preimage._engine.rows import map_rows
 from preimage._engine.typing import Array, Rows
 from preimage._engine.validation import check_lazy_points, check_points, check_same_device, is_stream
-from preimage.estimators._kernel_input import LAZY_ROWS
+from preimage.estimators._estimator import LAZY_ROWS
 
 
 def is_nan(missing_values: Any) -> bool:

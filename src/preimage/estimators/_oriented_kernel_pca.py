@@ -5,11 +5,10 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from preimage._engine.arrays import array_namespace, in_precision, is_lazy, own_copy, take_rows
+from preimage._engine.arrays import array_namespace, is_lazy, own_copy, take_rows
 from preimage._engine.memory import require_square_matrices
-from preimage._engine.progress import ReportsProgress, reports_progress
+from preimage._engine.progress import reports_progress
 from preimage._engine.typing import Array, Rows, Seed, Targets
 from preimage._engine.validation import (
     Interval,
@@ -21,22 +20,21 @@ from preimage._engine.validation import (
     generator,
     with_weight,
 )
-from preimage._models.components import Noise, OrientedFeatures, coordinate_moments, oriented_features
-from preimage._models.components._oriented import require_room
-from preimage.estimators._expansion_features import ExpansionFeatures
-from preimage.estimators._finite_results import FiniteResults
+from preimage._models.components import Noise, coordinate_moments, oriented_features
 from preimage.estimators._kernel_input import (
-    KERNEL_CONSTRAINTS,
     about_data,
+    gives_points,
     is_precomputed,
     kernel_and_inputs,
+    landmark_inputs,
+    selected,
+    uses_landmarks,
 )
-from preimage.estimators._landmark_fit import as_selector, landmark_inputs, selection_rng, uses_landmarks
+from preimage.estimators._preimages import TRANSFORMER_CONSTRAINTS, ExpansionFeatures
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Subspace
 from preimage.invariances import TangentCovariance, Transformation, as_tangent_covariance
 from preimage.landmarks import LandmarkSelector
-from preimage.persistence import Saved
 from preimage.solvers import Auto, Gradient, Preimage, as_preimage
 
 # Matrices of all pairs of expansion points that a fit holds at its peak, measured: kernel values, the frame, moments of
@@ -47,15 +45,7 @@ MATRICES = 11
 CANDIDATE_ROWS = 10_000
 
 
-class OrientedKernelPCA(
-    ReportsProgress,
-    ExpansionFeatures,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    FiniteResults,
-    Saved,
-    BaseEstimator,
-):
+class OrientedKernelPCA(ExpansionFeatures):
     r"""Features that vary over the data, but not with what is known to be noise.
 
     Maximises [1]_
@@ -156,13 +146,10 @@ class OrientedKernelPCA(
 
     _parameter_constraints = {
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
-        **KERNEL_CONSTRAINTS,
+        **TRANSFORMER_CONSTRAINTS,
         "landmarks": [Interval(Integral, 1, None, closed="left"), str, LandmarkSelector, "array-like", object, None],
         "invariances": [TangentCovariance, Transformation, callable, list, tuple, None],
         "alpha": [Interval(Real, 0, None, closed="neither")],
-        "preimage": [str, Preimage],
-        "verbose": ["verbose"],
-        "random_state": ["random_state", np.random.Generator],
     }
 
     def __init__(
@@ -238,17 +225,16 @@ class OrientedKernelPCA(
         rows_of = self._rows_elsewhere if in_blocks else self._rows_in_memory
         X, weights, noise = rows_of(X, y, sample_weight, noise_samples, pairs)
         points = self._few_points(X, weights, noise) if in_blocks else self._expansion_points(X, noise)
-        require_room(points)
+        advice = "Give landmarks=1000, say."
+        require_square_matrices("Oriented kernel PCA", points.shape[0], MATRICES, points, advice)
         space = Subspace.span(self.kernel_, points, who="Oriented kernel PCA")
         signal = coordinate_moments(space, X, weights)
         scatter = noise.moment(space, X, weights)
-        self._store(oriented_features(space, signal, scatter, float(self.alpha), self.n_components, points=points), X)
+        found = oriented_features(space, signal, scatter, float(self.alpha), self.n_components, points=points)
+        narrow = self._store_features(found, as_preimage(self.preimage, Auto(Gradient())), X, X.dtype)
+        self.ratios_, self.noise_variances_ = narrow(found.ratios), narrow(found.noise)
+        self.mixing_ = narrow(found.mixing)
         return self
-
-    def transform(self, X: Rows) -> Array:
-        """The features of X, centred on the training set, shape (q, `n_components_`); lazy for a Dask array."""
-        X = self._check_inputs(X)  # which checks that there are features
-        return self._map(self._features(self.n_components_), X)
 
     def _rows_in_memory(
         self, X: Rows, y: Targets, sample_weight: Targets, noise_samples: Rows, pairs: Any
@@ -280,46 +266,34 @@ class OrientedKernelPCA(
             pair_weights,
         )
 
-    @property
-    def _gives_points(self) -> bool:
-        """Whether `landmarks` are the points themselves."""
-        return self.landmarks is not None and not isinstance(self.landmarks, (Integral, str, LandmarkSelector))
-
     def _chooses_points(self, X: Rows) -> bool:
         """Whether a fit on lazy rows needs some of them only as expansion points."""
         if self.landmarks is None:
             return False
-        return self._gives_points or uses_landmarks("Oriented kernel PCA of all rows", self.landmarks, X)
+        return gives_points(self.landmarks) or uses_landmarks("Oriented kernel PCA of all rows", self.landmarks, X)
 
     def _few_points(self, X: Rows, weights: np.ndarray | None, noise: Noise) -> Array:
         """The points z, chosen among some of the rows and what their noise is made of."""
-        if self._gives_points:
+        if gives_points(self.landmarks):
             return own_copy(check_points(self, self.landmarks, reset=False), self.landmarks)
         rng = np.random.default_rng(int(generator(self.random_state).integers(2**32)))
         numbers = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
         if numbers.size > CANDIDATE_ROWS:
             numbers = np.sort(rng.choice(numbers, CANDIDATE_ROWS, replace=False))
         rows, of_rows = noise.sampled(X, numbers, rng)
-        return self._selected(of_rows.points_with(rows))
+        return selected(self, self.landmarks, self.kernel_, of_rows.points_with(rows)).points
 
     def _expansion_points(self, X: Array, noise: Noise) -> Array:
         """The points z; on all rows `kernel_` may then be evaluated about their mean."""
-        if self._gives_points:
+        if gives_points(self.landmarks):
             return own_copy(self._checked(self.landmarks, X), self.landmarks)
         candidates = noise.points_with(X)
         if not uses_landmarks("Oriented kernel PCA of all rows", self.landmarks, candidates):
             # Features with signal are combinations of differences of images, which lie in the span of the images of
             # all points whatever the origin. A span of landmarks changes with the origin, and keeps that of the inputs.
-            require_square_matrices(
-                "Oriented kernel PCA", candidates.shape[0], MATRICES, candidates, "Give landmarks=1000, say."
-            )
             self.kernel_ = about_data(self.kernel_, X)
             return candidates
-        return self._selected(candidates)
-
-    def _selected(self, candidates: Array) -> Array:
-        rng = selection_rng(self.landmarks, self.random_state)
-        return as_selector(self.landmarks).select(self.kernel_, candidates, rng=rng).required().points
+        return selected(self, self.landmarks, self.kernel_, candidates).points
 
     def _pairs(self, pairs: Any, X: Array) -> tuple[Array, Array]:
         two = _are_two(pairs)
@@ -340,18 +314,6 @@ class OrientedKernelPCA(
             return rows
         check_same_device(self, rows, X)
         return rows
-
-    def _store(self, result: OrientedFeatures, X: Array) -> None:
-        narrow = lambda array: in_precision(array, X.dtype)
-        points = narrow(result.vectors.points)  # one array of points for all expansions
-        self.expansion_ = result.vectors.converted(narrow, points)
-        self.offset_ = narrow(result.offset)
-        self.ratios_ = narrow(result.ratios)
-        self.noise_variances_ = narrow(result.noise)
-        self.mixing_ = narrow(result.mixing)
-        self.subspace_ = result.subspace.converted(narrow, points)
-        self.n_components_ = len(self.expansion_)
-        self.preimage_ = as_preimage(self.preimage, Auto(Gradient())).fit(self.subspace_, X)
 
     def _in_frame(self, count: int) -> Callable[[Array], Array]:
         """Features are not orthogonal: the point of their span with values Y has coordinates β with βR = Y.

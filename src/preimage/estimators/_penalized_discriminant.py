@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -22,13 +22,10 @@ from preimage._engine.validation import (
 )
 from preimage._models.discriminants import LinearRule, PenalizedFisher
 from preimage.estimators._classifier import AnyDeviceClassifierMixin, require_classes
-from preimage.estimators._finite_results import FiniteResults
-from preimage.persistence import Saved
+from preimage.estimators._estimator import Estimator
 
 
-class PenalizedDiscriminant(
-    ClassNamePrefixFeaturesOutMixin, AnyDeviceClassifierMixin, TransformerMixin, FiniteResults, Saved, BaseEstimator
-):
+class PenalizedDiscriminant(ClassNamePrefixFeaturesOutMixin, AnyDeviceClassifierMixin, TransformerMixin, Estimator):
     r"""Canonical variates with a ridge, and the nearest class mean among them.
 
     Solves (F12), :math:`\Sigma_B w = \theta (\Sigma_W + \alpha I) w`, with the covariances between and within classes,
@@ -133,7 +130,7 @@ class PenalizedDiscriminant(
             X, y, weights = X[kept], y[kept], weights[kept]
         classes, codes = np.unique(y, return_inverse=True)
         require_classes(self, classes)
-        return self._store(PenalizedFisher(X, weights), classes, codes, self.alpha)
+        return self._store(PenalizedFisher(X, weights), classes, codes)
 
     def decompose(self, X: Rows) -> PenalizedFisher:
         """The decomposition of X that `fit_path` needs; it does not depend on labels, so that many can share it."""
@@ -171,7 +168,14 @@ class PenalizedDiscriminant(
         y = check_labels(self, y, decomposition.scores.shape[0])
         classes, codes = np.unique(y, return_inverse=True)
         require_classes(self, classes)
-        return [self._with_ridge(alpha, decomposition, classes, codes) for alpha in alphas]
+        models = [clone(self).set_params(alpha=alpha) for alpha in alphas]
+        for model in models:
+            check_parameters(model)
+            model.n_features_in_ = decomposition.mean.size
+            if hasattr(self, "feature_names_in_"):
+                model.feature_names_in_ = self.feature_names_in_
+            model._store(decomposition, classes, codes)
+        return models
 
     def transform(self, X: Rows) -> Array:
         """Values of the variates, shape (q, `n_components_`); zero at the mean of the training data."""
@@ -198,23 +202,11 @@ class PenalizedDiscriminant(
         """Logarithms of the probabilities; that of zero is −708, the logarithm of the smallest number."""
         return finite_log(self.predict_proba(X))
 
-    def _with_ridge(
-        self, alpha: float, decomposition: PenalizedFisher, classes: Array, codes: Array
-    ) -> "PenalizedDiscriminant":
-        model = clone(self).set_params(alpha=alpha)
-        check_parameters(model)
-        model.n_features_in_ = decomposition.mean.size
-        if hasattr(self, "feature_names_in_"):
-            model.feature_names_in_ = self.feature_names_in_
-        return model._store(decomposition, classes, codes, alpha)
-
-    def _store(
-        self, decomposition: PenalizedFisher, classes: Array, codes: Array, alpha: float
-    ) -> "PenalizedDiscriminant":
+    def _store(self, decomposition: PenalizedFisher, classes: Array, codes: Array) -> "PenalizedDiscriminant":
         self.classes_ = classes
         self.mean_ = decomposition.mean
         self.ratios_, self.scalings_, self.means_ = decomposition.directions(
-            codes, classes.size, alpha, self.n_components
+            codes, classes.size, self.alpha, self.n_components
         )
         self.n_components_ = self.scalings_.shape[1]
         weights = decomposition.weights

@@ -1,35 +1,54 @@
 """Pre-images of fitted transformers: from coordinates in a subspace of feature space, or from its axes, to inputs."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from numbers import Integral
 from typing import Any
 
 import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._engine.arrays import array_namespace, is_chunked, is_lazy, to_numpy
-from preimage._engine.memory import limited_memory
-from preimage._engine.progress import progress_bar
+from preimage._engine.arrays import array_namespace, in_precision, is_chunked, is_lazy, to_numpy
+from preimage._engine.progress import ReportsProgress
 from preimage._engine.typing import Array, Rows
 from preimage._engine.validation import check_coordinate_shape, check_coordinates, require_in_memory
 from preimage._engine.warnings import warn_user
+from preimage._models.components import Features
 from preimage._models.machines import Coordinates, KernelMachine
-from preimage.estimators._kernel_input import check_queries, map_queries
+from preimage.estimators._estimator import Estimator
+from preimage.estimators._kernel_input import KERNEL_CONSTRAINTS, with_kernel_tags
 from preimage.exceptions import ConvergenceWarning, UnsupportedKernelError
 from preimage.feature_space import Expansion, Subspace
 from preimage.kernels import Kernel
-from preimage.solvers import PreimageResult, TargetSolver, free_length_preimages
+from preimage.solvers import Preimage, PreimageResult, TargetSolver, free_length_preimages
+from preimage.solvers._learned import training_sample
 from preimage.solvers._walks import as_linear_functions, basis_images, navigate
 
+# Constraints of the parameters that all of them have.
+TRANSFORMER_CONSTRAINTS = {
+    **KERNEL_CONSTRAINTS,
+    "preimage": [str, Preimage],
+    "verbose": ["verbose"],
+    "random_state": ["random_state", np.random.Generator],
+}
 
-class PreimageMixin:
-    """Mixed into transformers with a `kernel_`, a `subspace_` of feature space and a fitted solver `preimage_`."""
 
+class PreimageTransformer(ReportsProgress, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+    """A transformer with a `kernel_`, a `subspace_` of feature space and a fitted solver `preimage_`."""
+
+    kernel: Any
     kernel_: Kernel
     subspace_: Subspace
     preimage_: Any
+    explained_variance_: Array
     n_components_: int
+    n_features_in_: int
+
+    def transform(self, X: Rows) -> Array:
+        """The features of X, shape (q, `n_components_`), centred on the training set; lazy for a Dask array."""
+        X = self._check_inputs(X)  # which checks that there are features
+        return self._map(self._features(), X)
 
     def inverse_transform(self, Y: Rows, *, n_components: int | None = None) -> Array:
         r"""Inputs with the coordinates Y: reconstruction.
@@ -90,7 +109,15 @@ class PreimageMixin:
         array of shape (q, d)
             Lazy for a Dask array, without a warning where solvers do not converge.
         """
-        return self._denoised(self._check_inputs(X), n_components)
+        X = self._check_inputs(X)
+        self._require_inputs()
+        subspace = self._leading_subspace(n_components)
+        project = self._projection(subspace)
+        if not is_lazy(X):
+            with self._working():
+                return points_of(self.preimage_.inverse(subspace, project(X), X))
+        solver = self.preimage_.ready(subspace, with_start=True)
+        return self._map(lambda rows: solver.inverse(subspace, project(rows), rows).points, X)
 
     def find_preimages(self, Y: Rows, start: Rows = None, *, n_components: int | None = None) -> PreimageResult:
         """The full result of the pre-image solver: points, objectives, iterations, reasons of stopping.
@@ -174,16 +201,9 @@ class PreimageMixin:
         self._require_inputs()
         return points_of(navigate(self.subspace_, self.preimage_, A, B, steps, beyond))
 
-    def _denoised(self, X: Rows, n_components: int | None) -> Array:
-        """Denoise validated rows; in memory with a warning where solvers do not converge."""
-        self._require_inputs()
-        subspace = self._leading_subspace(n_components)
-        project = self._projection(subspace)
-        if not is_lazy(X):
-            with self._working():
-                return points_of(self.preimage_.inverse(subspace, project(X), X))
-        solver = self.preimage_.ready(subspace, with_start=True)
-        return self._map(lambda rows: solver.inverse(subspace, project(rows), rows).points, X)
+    def _features(self) -> Callable[[Array], Array]:
+        """From inputs to features; not the whole estimator, which would travel to workers."""
+        return self.subspace_.coordinates
 
     def _projection(self, subspace: Subspace) -> Callable[[Array], Array]:
         """The function from inputs to the coordinates of what is kept of them in a leading subspace."""
@@ -207,29 +227,45 @@ class PreimageMixin:
             return self.subspace_
         return self.subspace_.leading(self._leading(n_components, self.n_components_))
 
-    def _check_inputs(self, X: Rows) -> Rows:
-        """Inputs for the fitted model: validated, of its library, device and precision."""
-        if "n_features_in_" not in vars(self):  # tags take an eighth of the time of one row
-            check_is_fitted(self)
-        return check_queries(self, X, self.subspace_.frame.coefficients)
-
-    def _map(self, function: Callable[[Array], Array], X: Rows) -> Array:
-        with self._working():
-            return map_queries(self, function, X, self.subspace_.frame.coefficients)
-
-    @contextmanager
-    def _working(self) -> Iterator[None]:
-        """Report progress if the model is `verbose`, and keep temporary arrays within its `max_memory`."""
-        limit, array = getattr(self, "max_memory", None), self.subspace_.frame.coefficients
-        with progress_bar(getattr(self, "verbose", False)), limited_memory(limit, array):
-            yield
-
     def _require_inputs(self) -> None:
         if self.kernel_.points_are_row_numbers:
             raise UnsupportedKernelError(
                 f"A precomputed kernel has no inputs to go back to. Give {type(self).__name__} the kernel itself and "
                 "the inputs."
             )
+
+    def _fitted_preimage(self, solver: Preimage, X: Rows) -> Preimage:
+        """The solver, made ready for the subspace; from lazy rows it learns from some of them."""
+        if self.kernel_.points_are_row_numbers:
+            return solver  # a precomputed kernel has no inputs to go back to; `inverse_transform` says so
+        if is_lazy(X):
+            X = training_sample(X) if solver.learns else self._vectors.points
+        return solver.fit(self.subspace_, X)
+
+    def _kernel_machine(self) -> KernelMachine:
+        """Axes and mean as the functions of a machine; an error of an axis counts by its variance."""
+        check_is_fitted(self)
+        space = self.subspace_
+        frame, xp = space.frame, array_namespace(self.explained_variance_)
+        weights = xp.sqrt(xp.abs(self.explained_variance_))
+        expansion, intercept = frame, xp.zeros_like(weights) if space.offset is None else -space.offset
+        if space.signature is None and not self.kernel_.points_are_row_numbers:  # pre-images need the mean as well
+            mean = xp.zeros_like(frame.coefficients[:, :1]) if space.origin is None else space.origin.coefficients
+            expansion = Expansion(frame.kernel, frame.points, xp.concat([frame.coefficients, mean], axis=1))
+            one = xp.ones_like(weights[:1])
+            intercept, weights = xp.concat([intercept, 0 * one]), xp.concat([weights, one])
+        return self._machine_of(expansion, intercept, to_numpy(weights))
+
+    def _machine_of(self, expansion: Expansion, intercept: Array, weights: np.ndarray | None = None) -> KernelMachine:
+        output, names = Coordinates(self.n_components_), getattr(self, "feature_names_in_", None)
+        return KernelMachine(expansion, intercept, output, self.n_features_in_, names, weights)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    def __sklearn_tags__(self) -> Tags:
+        return with_kernel_tags(super().__sklearn_tags__(), self.kernel)
 
 
 SEE_RESULT = "find_preimages() says which, and a solver with a larger max_iter may help."
@@ -248,32 +284,8 @@ def points_of(result: PreimageResult, advice: str = SEE_RESULT) -> Array:
     return result.points
 
 
-def axes_machine(estimator: Any) -> KernelMachine:
-    """Axes and mean of `subspace_` as the functions of a machine; an error of an axis counts by its variance."""
-    check_is_fitted(estimator)
-    space = estimator.subspace_
-    frame, xp = space.frame, array_namespace(estimator.explained_variance_)
-    weights = xp.sqrt(xp.abs(estimator.explained_variance_))
-    expansion, intercept = frame, xp.zeros_like(weights) if space.offset is None else -space.offset
-    if space.signature is None and not estimator.kernel_.points_are_row_numbers:  # pre-images need the mean as well
-        mean = xp.zeros_like(frame.coefficients[:, :1]) if space.origin is None else space.origin.coefficients
-        expansion = Expansion(frame.kernel, frame.points, xp.concat([frame.coefficients, mean], axis=1))
-        one = xp.ones_like(weights[:1])
-        intercept, weights = xp.concat([intercept, 0 * one]), xp.concat([weights, one])
-    return KernelMachine(
-        expansion,
-        intercept,
-        Coordinates(estimator.n_components_),
-        estimator.n_features_in_,
-        getattr(estimator, "feature_names_in_", None),
-        to_numpy(weights),
-    )
-
-
-class ComponentPictures(PreimageMixin):
-    """Mixed into estimators whose components are vectors of feature space: axes of `subspace_`, unless they say so."""
-
-    n_features_in_: int
+class ComponentPictures(PreimageTransformer):
+    """A transformer whose components are vectors of feature space: axes of `subspace_`, unless it says so."""
 
     def component_preimages(self, n_components: int | None = None) -> Array:
         """Inputs whose images point along the axes, of either sign, shape (n_components, d): pictures of components.
@@ -345,3 +357,31 @@ class ComponentPictures(PreimageMixin):
     def _axes(self, n_components: int | None) -> Expansion:
         """The vectors of the first components; all of them for None."""
         return self._leading_subspace(n_components).frame
+
+
+class ExpansionFeatures(PreimageTransformer):
+    """A transformer whose features of x are ``expansion_(x) - offset_``."""
+
+    expansion_: Expansion
+    offset_: Array
+
+    def _features(self) -> Callable[[Array], Array]:
+        features, offset = self.expansion_, self.offset_
+        return lambda rows: features(rows) - offset
+
+    def _store_features(self, found: Features, solver: Preimage, X: Rows, dtype: Any) -> Callable[[Array], Array]:
+        """Store features and their way back, in the precision of `dtype`; the function that converts other arrays."""
+        narrow = lambda array: in_precision(array, dtype)
+        points = found.vectors.points  # one array of points for all expansions
+        points = points if self.kernel_.points_are_row_numbers else narrow(points)
+        self.expansion_ = found.vectors.converted(narrow, points)
+        self.offset_ = narrow(found.offset)
+        self.subspace_ = found.subspace.converted(narrow, points)
+        self.n_components_ = len(self.expansion_)
+        self.preimage_ = self._fitted_preimage(solver, X)
+        return narrow
+
+    def _kernel_machine(self) -> KernelMachine:
+        """The features as the functions of a machine."""
+        check_is_fitted(self)
+        return self._machine_of(self.expansion_, -self.offset_)

@@ -1,15 +1,17 @@
 """Semi-supervised kernel principal component analysis."""
 
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import Tags
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
 
-from preimage._engine.arrays import in_precision, is_chunked, take_rows
+from preimage._engine.arrays import from_device, in_precision, is_chunked, take_rows
 from preimage._engine.memory import require_square_matrices
-from preimage._engine.progress import ReportsProgress, reports_progress
+from preimage._engine.progress import reports_progress
+from preimage._engine.removed import ignores_removed
 from preimage._engine.typing import Array, Rows, Seed, Targets
 from preimage._engine.validation import Interval, StrOptions, check_parameters, check_weights, with_weight
 from preimage._models.components import (
@@ -17,19 +19,10 @@ from preimage._models.components import (
     SemiSupervisedSubspace,
     semi_supervised_subspace,
 )
-from preimage._models.machines import KernelMachine
-from preimage.estimators._finite_results import FiniteResults
-from preimage.estimators._kernel_input import (
-    KERNEL_CONSTRAINTS,
-    kernel_and_inputs,
-    with_kernel_tags,
-)
-from preimage.estimators._landmark_fit import as_selector, is_auto, selection_rng, uses_landmarks
-from preimage.estimators._partial_labels import ENCODINGS, PartialLabels, component_targets, partial_labels
-from preimage.estimators._preimages import PreimageMixin, axes_machine
+from preimage.estimators._kernel_input import LANDMARKS, is_auto, kernel_and_inputs, selected, uses_landmarks
+from preimage.estimators._preimages import TRANSFORMER_CONSTRAINTS, PreimageTransformer
 from preimage.exceptions import UnsupportedKernelError
-from preimage.landmarks import Landmarks, LandmarkSelector
-from preimage.persistence import Saved
+from preimage.landmarks import Landmarks
 from preimage.solvers import Auto, Gradient, Preimage, as_preimage
 
 # Points up to which landmarks="auto" decomposes the Gram matrix of all rows: 0.2 s for each component at this size, and
@@ -38,17 +31,11 @@ from preimage.solvers import Auto, Gradient, Preimage, as_preimage
 MOST_DENSE, FEW = 1000, 300
 # Matrices of all pairs of points that decompositions hold at once.
 DENSE_MATRICES = 6
+# Names of targets of the classes on each component; see `SemiSupervisedKernelPCA`.
+ENCODINGS = ("auto", "two_class", "first", "one_vs_rest")
 
 
-class SemiSupervisedKernelPCA(
-    ReportsProgress,
-    PreimageMixin,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    FiniteResults,
-    Saved,
-    BaseEstimator,
-):
+class SemiSupervisedKernelPCA(PreimageTransformer):
     r"""Kernel PCA whose axes are biased towards the labels of a part of the points.
 
     Component n minimises [1]_
@@ -95,9 +82,6 @@ class SemiSupervisedKernelPCA(
     first_class : label or None, default=None
         The class that "one_vs_rest" and "first" begin with, such as that of the points to be denoised where it is
         known, and the positive one of "two_class". None is the order of `classes_`, of which the second is positive.
-    center_codes : bool, default=False
-        Whether targets have their mean over the labelled points subtracted: functions are not centred, so that an
-        offset by unequal classes costs norm.
     preimage : str or Preimage, default="auto"
         How `inverse_transform` and `denoise` find pre-images; names as in `KernelPCA`, but "auto" denoises by
         descent. "fixed_point" works as well, but takes many steps where coefficients have both signs, and with
@@ -168,18 +152,15 @@ class SemiSupervisedKernelPCA(
 
     _parameter_constraints = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
-        **KERNEL_CONSTRAINTS,
-        "landmarks": [Interval(Integral, 1, None, closed="left"), str, LandmarkSelector, None],
+        **TRANSFORMER_CONSTRAINTS,
+        "landmarks": LANDMARKS,
         "label_weight": [Interval(Real, 0, None, closed="left")],
         "scale": [Interval(Real, 1e-50, 1e50, closed="both")],
         "encoding": [StrOptions(set(ENCODINGS)), callable, "array-like"],
         "first_class": "no_validation",
-        "center_codes": ["boolean"],
-        "preimage": [str, Preimage],
-        "verbose": ["verbose"],
-        "random_state": ["random_state", np.random.Generator],
     }
 
+    @ignores_removed
     def __init__(
         self,
         n_components: int = 2,
@@ -194,7 +175,6 @@ class SemiSupervisedKernelPCA(
         scale: float = 0.577,
         encoding: Any = "auto",
         first_class: Any = None,
-        center_codes: bool = False,
         preimage: str | Preimage = "auto",
         verbose: bool = False,
         random_state: Seed = 0,
@@ -210,7 +190,6 @@ class SemiSupervisedKernelPCA(
         self.scale = scale
         self.encoding = encoding
         self.first_class = first_class
-        self.center_codes = center_codes
         self.preimage = preimage
         self.verbose = verbose
         self.random_state = random_state
@@ -248,11 +227,6 @@ class SemiSupervisedKernelPCA(
         self._store(result, X)
         return self
 
-    def transform(self, X: Rows) -> Array:
-        """Coordinates of X along the axes, centred on the training set, shape (q, `n_components_`); lazy for Dask."""
-        X = self._check_inputs(X)
-        return self._map(self.subspace_.coordinates, X)
-
     def _labelled(self, y: Targets, n: int) -> tuple[np.ndarray, np.ndarray | None]:
         """Rows with a label, and the labels; None where there are none."""
         labels = partial_labels(self, y, n)
@@ -270,30 +244,20 @@ class SemiSupervisedKernelPCA(
             landmarks = FEW if is_chunked(X) or X.shape[0] > MOST_DENSE else None
         if not uses_landmarks("Semi-supervised kernel PCA", landmarks, X):
             return None
-        rng = selection_rng(landmarks, self.random_state)
-        return as_selector(landmarks).select(self.kernel_, X, rng=rng).required()
+        return selected(self, landmarks, self.kernel_, X)
 
-    def _components(self, X: Array, labels: PartialLabels, weights: np.ndarray | None) -> SemiSupervisedSubspace:
+    def _components(self, X: Array, labels: "PartialLabels", weights: np.ndarray | None) -> SemiSupervisedSubspace:
         count, of_labels = int(self.n_components), None if weights is None else weights[labels.rows]
         options = {"label_weight": float(self.label_weight), "scale": float(self.scale)}
-        targets = component_targets(
-            labels,
-            self.encoding,
-            count,
-            first_class=self.first_class,
-            centered=self.center_codes,
-            weights=of_labels,
-        )
+        targets = component_targets(labels, self.encoding, count, self.first_class)
         if self.landmarks_ is None:
             advice = "Give landmarks=500, say."
             require_square_matrices("Semi-supervised kernel PCA", X.shape[0], DENSE_MATRICES, X, advice)
-            sample = FeatureSample.exact(self.kernel_, X, labels.rows, weights)
-        else:
-            labelled = take_rows(X, labels.rows)
-            sample = FeatureSample.on_landmarks(self.kernel_, X, self.landmarks_.points, labelled, weights)
-            if weights is not None or not self.landmarks_.is_exact:
-                # The pass over all rows has measured what the selector could only estimate, and without weights.
-                self.landmarks_ = self.landmarks_.measured(sample.trace, sample.inside)
+        points = X if self.landmarks_ is None else self.landmarks_.points
+        sample = FeatureSample.of(self.kernel_, X, points, take_rows(X, labels.rows), weights)
+        if self.landmarks_ is not None and (weights is not None or not self.landmarks_.is_exact):
+            # The pass over all rows has measured what the selector could only estimate, and without weights.
+            self.landmarks_ = self.landmarks_.measured(sample.trace, sample.inside)
         if of_labels is not None:
             sample, targets = sample.weighted_labels(targets, of_labels)
         return semi_supervised_subspace(sample, targets, count, **options)
@@ -306,16 +270,133 @@ class SemiSupervisedKernelPCA(
         self.explained_variance_ratio_ = self.explained_variance_ / result.total
         self.multipliers_ = result.multipliers
         self.n_components_ = len(self.subspace_)
-        solver = as_preimage(self.preimage, Auto(Gradient()))
-        # A precomputed kernel has no inputs to go back to; `inverse_transform` says so.
-        self.preimage_ = solver if self.kernel_.points_are_row_numbers else solver.fit(self.subspace_, X)
+        self.preimage_ = self._fitted_preimage(as_preimage(self.preimage, Auto(Gradient())), X)
 
-    def _kernel_machine(self) -> KernelMachine:
-        return axes_machine(self)
 
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_components_
+@dataclass(frozen=True)
+class PartialLabels:
+    """Which rows are labelled, and as what.
 
-    def __sklearn_tags__(self) -> Tags:
-        return with_kernel_tags(super().__sklearn_tags__(), self.kernel)
+    Attributes
+    ----------
+    classes : array of shape (k,)
+        Sorted.
+    rows : integer array of shape (l,)
+        Numbers of the labelled rows.
+    numbers : integer array of shape (l,)
+        Number of the class of each of them.
+    """
+
+    classes: np.ndarray
+    rows: np.ndarray
+    numbers: np.ndarray
+
+    def among(self, kept: np.ndarray) -> "PartialLabels":
+        """The labels of the rows with the given sorted numbers, which are renumbered from zero."""
+        here = np.isin(self.rows, kept)
+        present, numbers = np.unique(self.numbers[here], return_inverse=True)
+        return PartialLabels(self.classes[present], np.searchsorted(kept, self.rows[here]), numbers.ravel())
+
+
+def partial_labels(estimator: Any, y: Targets, n: int) -> PartialLabels:
+    """Read labels of n rows: −1, NaN, None and "" stand for unlabelled, as does no y at all."""
+    name = type(estimator).__name__
+    if y is None:
+        return PartialLabels(np.empty(0), np.empty(0, int), np.empty(0, int))
+    if isinstance(y, (list, tuple)):  # as they are: NumPy would make strings of −1 and None among strings
+        y = np.array(y, dtype=object)
+    y = column_or_1d(from_device(y), warn=True)
+    if y.shape[0] != n:
+        raise ValueError(f"{name} got {n} rows of X but {y.shape[0]} of y; each row needs a label or a mark for none.")
+    missing = _is_missing(y)
+    rows = np.flatnonzero(~missing)
+    given = np.array(y[rows].tolist()) if y.dtype.kind == "O" else y[rows]
+    if rows.size == 0:
+        return PartialLabels(given[:0], rows, rows)
+    if given.dtype.kind == "f" and not np.isfinite(given).all():
+        raise ValueError("Input y contains infinity. Give class labels, and −1, NaN or None where there is none.")
+    check_classification_targets(given)
+    classes, numbers = np.unique(given, return_inverse=True)
+    if classes.size == 1 and classes.dtype.kind in "if" and classes[0] == 1 and _has_minus_one(y):
+        raise ValueError(
+            f"{name} takes −1 as the mark of unlabelled rows, as scikit-learn does, and y has the labels −1 and 1 "
+            "only. If −1 is a class, recode it: y = np.where(y == -1, 0, y). If it is not, and 1 is the only class, "
+            "call that class 0, or mark unlabelled rows by NaN."
+        )
+    return PartialLabels(classes, rows, numbers.ravel())
+
+
+def component_targets(
+    labels: PartialLabels, encoding: Any, n_components: int, first_class: Any = None
+) -> list[np.ndarray | None]:
+    """Targets of the labelled rows, an array of shape (l,) or None for each component; those left out mean None."""
+    if labels.rows.size == 0:
+        return []
+    codes = code_matrix(labels.classes, encoding, n_components, first_class)
+    return [None if np.isnan(column).any() else column[labels.numbers] for column in codes.T[:n_components]]
+
+
+def code_matrix(classes: np.ndarray, encoding: Any, n_components: int, first_class: Any = None) -> np.ndarray:
+    """Targets of each class, one column per component, shape (k, ≤ n_components); columns of NaN are unsupervised."""
+    k, order = len(classes), _order(classes, first_class)
+    if isinstance(encoding, str):
+        if encoding == "auto":
+            encoding = "two_class" if k <= 2 else "one_vs_rest"
+        one_vs_rest = np.where(np.arange(k)[:, None] == order[None, :], 1.0, -1.0)
+        if encoding == "one_vs_rest":
+            return one_vs_rest
+        if encoding == "first":
+            return one_vs_rest[:, :1]
+        if encoding == "two_class" and k <= 2:
+            # Without a first class the second counts as positive, as in scikit-learn's decision functions.
+            positive = order[0] if first_class is not None or k == 1 else 1
+            return np.repeat(one_vs_rest[:, order == positive], n_components, axis=1)
+        if encoding == "two_class":
+            raise ValueError(
+                f"encoding='two_class' is for two classes; y has {k}. Use 'one_vs_rest', or 'first' with first_class=."
+            )
+        raise ValueError(f"Unknown encoding {encoding!r}; known: {', '.join(ENCODINGS)}, a function, or an array.")
+    codes = np.asarray(encoding(classes, n_components) if callable(encoding) else encoding, dtype=float)
+    if codes.ndim != 2 or codes.shape[0] != k:
+        raise ValueError(
+            f"An encoding has one row per class and one column per component; y has {k} classes, the encoding has "
+            f"shape {codes.shape}."
+        )
+    if np.isinf(codes).any():
+        raise ValueError("An encoding has finite targets, or columns of NaN for unsupervised components.")
+    return codes
+
+
+def _order(classes: np.ndarray, first_class: Any) -> np.ndarray:
+    """Class numbers, with that of `first_class` in front."""
+    order = np.arange(len(classes))
+    if first_class is None:
+        return order
+    place = np.flatnonzero(classes == first_class)
+    if place.size == 0:
+        raise ValueError(f"first_class is {first_class!r}; the labelled classes are {classes.tolist()}.")
+    return np.concatenate([place, np.delete(order, place)])
+
+
+def _is_missing(y: np.ndarray) -> np.ndarray:
+    if y.dtype.kind == "f":
+        return np.isnan(y) | (y == -1)
+    if y.dtype.kind == "i":
+        return y == -1
+    if y.dtype.kind in "US":
+        return y == y.dtype.type("")
+    if y.dtype.kind == "O":
+        return np.array([_is_missing_value(value) for value in y], dtype=bool)
+    return np.zeros(y.shape, dtype=bool)
+
+
+def _is_missing_value(value: Any) -> bool:
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    if isinstance(value, str):
+        return value == ""
+    return bool(value != value) or bool(value == -1)
+
+
+def _has_minus_one(y: np.ndarray) -> bool:
+    return any(value is not None and not isinstance(value, str) and value == -1 for value in y.tolist())

@@ -4,33 +4,18 @@ from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any
 
-import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-
-from preimage._engine.arrays import in_precision
 from preimage._engine.finite import refuse_overflowing_fit
-from preimage._engine.progress import ReportsProgress, reports_progress
+from preimage._engine.progress import reports_progress
 from preimage._engine.typing import Array, Rows, Seed, Targets
 from preimage._engine.validation import Interval, StrOptions, check_parameters, generator
-from preimage._models.components import KernelFeatures, kernel_features
-from preimage.estimators._expansion_features import ExpansionFeatures
-from preimage.estimators._finite_results import FiniteResults
-from preimage.estimators._kernel_input import KERNEL_CONSTRAINTS, without_origin
-from preimage.estimators._landmark_fit import landmark_inputs
+from preimage._models.components import kernel_features
+from preimage.estimators._kernel_input import landmark_inputs, without_origin
+from preimage.estimators._preimages import TRANSFORMER_CONSTRAINTS, ExpansionFeatures
 from preimage.landmarks import FeatureAnalysis
-from preimage.persistence import Saved
 from preimage.solvers import Preimage, as_preimage
 
 
-class SparseKernelFeatureAnalysis(
-    ReportsProgress,
-    ExpansionFeatures,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    FiniteResults,
-    Saved,
-    BaseEstimator,
-):
+class SparseKernelFeatureAnalysis(ExpansionFeatures):
     r"""Features of large variance, the r-th of which lives on r points.
 
     Kernel PCA looks for unit vectors of feature space; its components are sums over all training points. Here the
@@ -119,15 +104,12 @@ class SparseKernelFeatureAnalysis(
 
     _parameter_constraints = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
-        **KERNEL_CONSTRAINTS,
+        **TRANSFORMER_CONSTRAINTS,
         "n_candidates": [Interval(Integral, 1, None, closed="left"), None],
         "criterion": [StrOptions({"variance", "kurtosis"})],
         "norm": [StrOptions({"l1", "l2"})],
         "center": ["boolean"],
         "tol": [Interval(Real, 0, 1, closed="left"), None],
-        "preimage": [str, Preimage],
-        "verbose": ["verbose"],
-        "random_state": ["random_state", np.random.Generator],
     }
 
     def __init__(
@@ -188,32 +170,18 @@ class SparseKernelFeatureAnalysis(
         selector = FeatureAnalysis(
             int(self.n_components), self.tol, self.n_candidates, self.criterion, self.norm, self.center
         )
-        self._store(kernel_features(self.kernel_, inputs.X, selector, generator(self.random_state)), inputs.X)
+        found = kernel_features(self.kernel_, inputs.X, selector, generator(self.random_state))
+        self.landmarks_ = found.landmarks
+        refuse_overflowing_fit("landmarks_.residuals_path", self.landmarks_.residuals_path, X)
+        dtype = self.kernel_.value_type(found.landmarks.points)
+        narrow = self._store_features(found, as_preimage(self.preimage), inputs.X, dtype)
+        self.scales_, self.explained_variance_ = narrow(found.mixing), narrow(found.variances)
         return self
-
-    def transform(self, X: Rows) -> Array:
-        """The features of X, shape (q, `n_components_`); lazy for a Dask array."""
-        X = self._check_inputs(X)  # which checks that there are features
-        return self._map(self._features(self.n_components_), X)
 
     @property
     def residual_fraction_(self) -> float:
         """Fraction of the trace of the kernel that is not in the span of the features."""
         return self.landmarks_.residual_fraction
-
-    def _store(self, result: KernelFeatures, X: Rows) -> None:
-        dtype = self.kernel_.value_type(result.landmarks.points)
-        narrow = lambda array: in_precision(array, dtype)
-        points = result.vectors.points  # one array of points for all expansions
-        points = points if self.kernel_.points_are_row_numbers else narrow(points)
-        self.landmarks_ = result.landmarks
-        refuse_overflowing_fit("landmarks_.residuals_path", self.landmarks_.residuals_path, X)
-        self.expansion_ = result.vectors.converted(narrow, points)
-        self.offset_, self.scales_ = narrow(result.offset), narrow(result.scales)
-        self.explained_variance_ = narrow(result.variances)
-        self.subspace_ = result.subspace.converted(narrow, points)
-        self.n_components_ = len(self.expansion_)
-        self.preimage_ = self._fitted_preimage(as_preimage(self.preimage), X)
 
     def _in_frame(self, count: int) -> Callable[[Array], Array]:
         """Features are centred and scaled coordinates."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,9 @@ from preimage._engine.linalg import product, symmetric_product
 from preimage._engine.rows import (
     PANEL_COLUMNS,
     PANEL_ROWS,
+    PairSums,
     ThreadBuffer,
+    Workers,
     block_shape,
     cut,
     for_blocks,
@@ -585,3 +587,32 @@ class KernelRows:
 
         for_blocks(fill, range(len(self._tiles)), self.rows)
         return out
+
+
+def worker_product(kernel: Kernel, X: Array, workers: Workers) -> PairSums:
+    """A function from V to K V, for the rows X in this process, of which workers get the blocks that they need."""
+    return workers.pairs(partial(_within, kernel), partial(mirrored_products, kernel), X)
+
+
+def _within(kernel: Kernel, X: Array, V: Array) -> Array:
+    return Gram(kernel, X) @ V
+
+
+def mirrored_products(kernel: Kernel, X: Array, Y: Array, V: Array, W: Array) -> tuple[Array, Array]:
+    """K W and Kᵀ V for the matrix K with entries k(xᵢ, yⱼ), each of which is computed once and used twice."""
+    n, (row_step, column_step) = X.shape[0], block_shape(X, Y.shape[0])
+    block = Gram(kernel, X, Y)._tile_values(row_step, column_step)
+
+    def contribution(super_rows: slice) -> Array:
+        total = np.zeros((n + Y.shape[0], V.shape[1]), dtype=V.dtype)
+        upper, lower = total[:n], total[n:]
+        for start in range(super_rows.start, super_rows.stop, row_step):
+            rows = slice(start, min(start + row_step, super_rows.stop))
+            for columns in cut(Y.shape[0], column_step):
+                values = block(rows, columns)
+                upper[rows] += values @ W[columns]
+                lower[columns] += values.T @ V[rows]
+        return total
+
+    total = sum_rows(contribution, range(n), rows=row_step * ROW_BLOCKS_PER_SUM, device_of=X)
+    return total[:n], total[n:]

@@ -24,7 +24,7 @@ from preimage._engine.rows import ThreadBuffer, cut, sum_rows
 from preimage._engine.threads import available_threads
 from preimage._engine.typing import Array, Rows
 from preimage._engine.validation import check_finite_block
-from preimage.feature_space._whitening import early_frame, frame_of, landmark_gram, longer_frame
+from preimage.feature_space._subspace import early_frame, frame_of, landmark_gram, longer_frame
 from preimage.kernels import Kernel
 
 # Sums of squares below this have lost digits: rounding errors of them are no normal numbers.

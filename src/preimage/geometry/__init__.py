@@ -1,11 +1,9 @@
 """The shape of feature space: the surface φ(x) that a kernel makes of input space, and the data on it."""
 
 from preimage._engine.removed import removed_names
-from preimage.geometry._curvature import plane_curvatures, scalar_curvature
-from preimage.geometry._geodesic import Geodesic, arc_length, geodesic
+from preimage.geometry._curvature import Geodesic, arc_length, geodesic, scalar_curvature
 from preimage.geometry._mercer import MercerReport, MercerTest, mercer_report
-from preimage.geometry._metric import metric_tensor
-from preimage.geometry._volume import log_volume_element
+from preimage.geometry._metric import log_volume_element, metric_tensor
 
 __all__ = [
     "arc_length",
@@ -13,7 +11,6 @@ __all__ = [
     "log_volume_element",
     "mercer_report",
     "metric_tensor",
-    "plane_curvatures",
     "scalar_curvature",
 ]
 

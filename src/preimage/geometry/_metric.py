@@ -1,15 +1,14 @@
-"""The metric that feature space gives to input space, and checks of the arguments of geometry."""
+"""The metric that feature space gives to input space, its volume element, and checks of arguments."""
 
 from collections.abc import Callable
 
 import numpy as np
 
-from preimage._engine.arrays import as_points, from_numpy, is_sparse, to_numpy
+from preimage._engine.arrays import array_namespace, as_points, from_numpy, is_sparse, to_numpy
 from preimage._engine.finite import finite_result, training_inputs, working_method
 from preimage._engine.linalg import rank_tolerance
 from preimage._engine.typing import Array, Rows
-from preimage.geometry._diagonal_jet import diagonal_jet
-from preimage.geometry._jet import METRIC
+from preimage.geometry._jet import METRIC, diagonal_jet
 from preimage.kernels import Kernel
 
 
@@ -59,8 +58,7 @@ def metric_tensor(kernel: Kernel, X: Rows) -> Array:
 
     A small step u in input space is a step of squared length :math:`u^\top g\,u` in feature space. Exact for all
     kernels of the library that are differentiable on the diagonal, their sums, products, powers, multiples,
-    normalised forms and linear maps of inputs; other kernels with a gradient (`CallableKernel`, `Iterated`, `Patches`)
-    are differentiated by differences, to about 1e-12.
+    normalised forms and linear maps of inputs. Others are refused.
 
     Parameters
     ----------
@@ -102,6 +100,56 @@ def metric_tensor(kernel: Kernel, X: Rows) -> Array:
     return restore(metric(kernel, points))
 
 
+@working_method("log_volume_element")
+def log_volume_element(kernel: Kernel, X: Rows) -> Array:
+    r"""The logarithm of :math:`\sqrt{\det g}`: by how much φ magnifies volumes at x.
+
+    A density p(x) of inputs is a density :math:`p(x)/\sqrt{\det g}` on the surface. The logarithm stays finite for
+    hundreds of inputs.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        As in `metric_tensor`.
+    X : array of shape (n, d)
+        Points.
+
+    Returns
+    -------
+    array of shape (n,)
+        Minus infinity where the metric is degenerate, as that of homogeneous kernels is at x = 0: volumes vanish.
+
+    See Also
+    --------
+    metric_tensor : The metric whose determinant this is.
+    preimage.plotting.KernelGeometryDisplay : Draws it over the plane.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.geometry import log_volume_element
+    >>> from preimage.kernels import Gaussian, Polynomial
+    >>> bool(np.isclose(log_volume_element(Gaussian(2.0), np.zeros((1, 256)))[0], 128 * np.log(4.0)))
+    True
+    >>> log_volume_element(Polynomial(3, coef0=0.0), [[0.0, 0.0]])
+    array([-inf])
+    """
+    who = "log_volume_element"
+    points, restore = check_geometry(who, kernel, X)
+    g = metric(kernel, points)
+    scaled, lengths = _with_unit_diagonal(g)
+    logs = 0.5 * np.linalg.slogdet(scaled)[1] + np.sum(np.log(lengths), axis=1)
+    smallest = smallest_relative_eigenvalues(g)
+    tolerance = regularity_tolerance(points.shape[1])
+    # Indefinite metrics are refused; degenerate ones have no volume, whatever sign rounding gives to their smallest
+    # eigenvalue.
+    require_regular(who, kernel, points, np.where(np.abs(smallest) <= tolerance, 1.0, smallest))
+    regular = smallest > tolerance
+    found = restore(np.where(regular, logs, 0.0))
+    xp = array_namespace(found)
+    return xp.where(from_numpy(regular, found, dtype=xp.bool), found, xp.full_like(found, -float("inf")))
+
+
 def metric(kernel: Kernel, X: np.ndarray) -> np.ndarray:
     """g of a checked kernel at checked points."""
     g = diagonal_jet(kernel, X, METRIC).dense(1, 1, X.shape[1])
@@ -114,10 +162,16 @@ def smallest_relative_eigenvalues(g: np.ndarray) -> np.ndarray:
     Minus infinity where a diagonal entry is negative, zero where one is zero.
     """
     diagonal = np.diagonal(g, axis1=1, axis2=2)
-    lengths = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
-    values = np.linalg.eigvalsh(g / lengths[:, :, None] / lengths[:, None, :])[:, 0]
+    values = np.linalg.eigvalsh(_with_unit_diagonal(g)[0])[:, 0]
     values = np.where((diagonal == 0).any(axis=1), np.minimum(values, 0.0), values)
     return np.where((diagonal < 0).any(axis=1), -np.inf, values)
+
+
+def _with_unit_diagonal(g: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Metrics in units of the lengths of steps along each input, and these lengths; one where a length is none."""
+    diagonal = np.diagonal(g, axis1=1, axis2=2)
+    lengths = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    return g / lengths[:, :, None] / lengths[:, None, :], lengths
 
 
 def regularity_tolerance(d: int) -> float:

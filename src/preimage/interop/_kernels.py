@@ -110,20 +110,16 @@ def _call(kernel: Any) -> Kernel:
     return CallableKernel(kernel, positive_semidefinite=True, takes="matrices")
 
 
-def _radial(kernel: Any, base: Callable[[float], Kernel]) -> Kernel:
+def _radial(kernel: Any, base: Callable[[float], Kernel] = Gaussian) -> Kernel:
     """A radial kernel of the distance over one length scale, or over one for each column."""
     gammas = 1 / (2 * np.atleast_1d(np.asarray(kernel.length_scale, dtype=float)) ** 2)
     # With weights 2γ = 1/ℓ² the base has γ = ½.
     return base(float(gammas[0])) if gammas.size == 1 else ScaledInputs(base(0.5), 2 * gammas)
 
 
-def _rbf(kernel: Any) -> Kernel:
-    return _radial(kernel, Gaussian)
-
-
 def _matern(kernel: Any) -> Kernel:
     if kernel.nu == np.inf:
-        return _radial(kernel, Gaussian)
+        return _radial(kernel)
     if kernel.nu not in (0.5, 1.5, 2.5):
         return _call(kernel)
     return _radial(kernel, lambda gamma: Matern(gamma, float(kernel.nu)))
@@ -143,31 +139,25 @@ def _dot_product(kernel: Any) -> Kernel:
     return Polynomial(1, 1.0, float(kernel.sigma_0**2)) if kernel.sigma_0 else Linear()
 
 
-def _constant(kernel: Any) -> Kernel:
-    return Constant(float(kernel.constant_value))
-
-
-def _noise(kernel: Any) -> Kernel:
-    return Constant(0.0)
+def _constants_last(kernel: Any) -> tuple[Kernel, Kernel]:
+    """The two parts of a sum or product; of one constant and another kernel, the constant second."""
+    left, right = kernel_of_gaussian_process(kernel.k1), kernel_of_gaussian_process(kernel.k2)
+    return (right, left) if isinstance(left, Constant) else (left, right)
 
 
 def _sum(kernel: Any) -> Kernel:
-    left, right = kernel_of_gaussian_process(kernel.k1), kernel_of_gaussian_process(kernel.k2)
+    left, right = _constants_last(kernel)
     if isinstance(left, Constant) and isinstance(right, Constant):
         return Constant(left.value + right.value)
-    if isinstance(left, Constant):
-        left, right = right, left
     return left if isinstance(right, Constant) and right.value == 0 else left + right
 
 
 def _product(kernel: Any) -> Kernel:
-    left, right = kernel_of_gaussian_process(kernel.k1), kernel_of_gaussian_process(kernel.k2)
-    if isinstance(left, Constant) and isinstance(right, Constant):
-        return Constant(left.value * right.value)
-    if isinstance(left, Constant):
-        left, right = right, left
+    left, right = _constants_last(kernel)
     if not isinstance(right, Constant):
         return left * right
+    if isinstance(left, Constant):
+        return Constant(left.value * right.value)
     return right if right.value == 0 else left * right.value
 
 
@@ -192,12 +182,12 @@ def _power(kernel: Kernel, exponent: int) -> Kernel:
 
 
 _TRANSLATIONS: dict[type, Callable[[Any], Kernel]] = {
-    theirs.RBF: _rbf,
+    theirs.RBF: _radial,
     theirs.Matern: _matern,
     theirs.RationalQuadratic: _rational_quadratic,
     theirs.DotProduct: _dot_product,
-    theirs.ConstantKernel: _constant,
-    theirs.WhiteKernel: _noise,
+    theirs.ConstantKernel: lambda kernel: Constant(float(kernel.constant_value)),
+    theirs.WhiteKernel: lambda kernel: Constant(0.0),
     theirs.Sum: _sum,
     theirs.Product: _product,
     theirs.Exponentiation: _exponentiation,

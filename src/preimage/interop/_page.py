@@ -8,7 +8,7 @@ from array_api_compat import numpy as xp
 from numpy.typing import DTypeLike
 
 from preimage.exceptions import UnsupportedKernelError
-from preimage.interop.tracing import Graph, Tensor, kernel_diagonal, kernel_values, traced
+from preimage.interop.tracing import Graph, Tensor, kernel_values, traced
 from preimage.interop.tracing._traced import BINARY, UNARY
 from preimage.kernels import (
     ChiSquaredDistance,
@@ -82,7 +82,7 @@ def kernel_record(kernel: Kernel, points: np.ndarray) -> dict[str, Any]:
     tables = Tables(points)
     graph = PageGraph(tables)
     values = kernel_values(graph, kernel, graph.input, points)
-    diagonal = kernel_diagonal(graph, kernel, graph.input)
+    diagonal = kernel_values(graph, kernel, graph.input, None)
     return {**graph.program(values, diagonal), "profiles": tables.profiles, "sets": tables.sets}
 
 

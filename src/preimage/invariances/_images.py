@@ -1,4 +1,4 @@
-"""Transformations of images on a pixel grid: shifts, rotations, scalings, and thicker lines."""
+"""Transformations of images on a pixel grid and of signals: shifts, rotations, scalings, and thicker lines."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -13,86 +13,10 @@ from preimage._engine.typing import Array, Rows
 from preimage._engine.validation import Interval, check_parameters
 from preimage.invariances._transformation import Amount, Transformation, check_amount, check_rows
 
-
-def as_images(transformation: Transformation, X: Rows, image_shape: Sequence[int]) -> np.ndarray:
-    """Rows of X as NumPy images, shape (n · channels, h, w), in double precision; the channels of a row follow it."""
-    h, w, channels = _checked_shape(transformation, image_shape)
-    X = check_rows(transformation, X)
-    if X.shape[1] != h * w * channels:
-        pixels = f"{h} × {w} = {h * w} pixels"
-        values = pixels if channels == 1 else f"{pixels} with {channels} channels, {h * w * channels} values"
-        raise ValueError(
-            f"{type(transformation).__name__} works on images of {values}; X has {X.shape[1]} columns. Give the shape "
-            "of the images as `image_shape`: height and width, and the number of channels where there are several."
-        )
-    images = to_numpy(X).astype(np.float64).reshape(-1, h, w, channels)
-    return images.transpose(0, 3, 1, 2).reshape(-1, h, w)
-
-
-def as_rows(images: np.ndarray, like: Rows, channels: int = 1) -> Array:
-    """Images as rows, in the precision, array library and device of the rows `like`; double precision for integers.
-
-    Every `channels` images in succession are one in colour, put together pixel by pixel.
-    """
-    h, w = images.shape[1:]
-    together = images.reshape(-1, channels, h, w).transpose(0, 2, 3, 1)
-    return from_numpy(np.ascontiguousarray(together).reshape(-1, h * w * channels), as_points(like))
-
-
-def n_channels(image_shape: Sequence[int]) -> int:
-    """How many values a pixel has."""
-    return image_shape[2] if len(image_shape) == 3 else 1
-
-
-def centered_coordinates(image_shape: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-    """Coordinates u (to the right) and v (down) of the pixels, zero in the middle of the image."""
-    h, w = image_shape[:2]
-    v, u = np.meshgrid(np.arange(h) - (h - 1) / 2, np.arange(w) - (w - 1) / 2, indexing="ij")
-    return u, v
-
-
-def radius(image_shape: Sequence[int]) -> float:
-    """Half the longer side, in pixels."""
-    return max(image_shape[:2]) / 2
-
-
-def derivatives(images: np.ndarray, smoothing: float | tuple[float, float]) -> tuple[np.ndarray, np.ndarray]:
-    """∂I/∂u and ∂I/∂v of images smoothed by a Gaussian, so that derivatives exist; zero along sides of one pixel."""
-    smooth = gaussian_filter(images, (0, *np.broadcast_to(smoothing, 2))) if np.any(smoothing) else images
-    derivative = lambda axis: np.gradient(smooth, axis=axis) if smooth.shape[axis] > 1 else np.zeros_like(smooth)
-    return derivative(2), derivative(1)
-
-
-def sampled(images: np.ndarray, u: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Values of cubic splines through the images at coordinates (n, h, w) or (h, w); the border continues outside."""
-    shape = images.shape[1:]
-    rows, columns = v + (shape[0] - 1) / 2, u + (shape[1] - 1) / 2
-    places = np.broadcast_to(np.stack([rows, columns], axis=-3), (len(images), 2, *shape))
-    return np.stack([map_coordinates(image, at, order=3, mode="nearest") for image, at in zip(images, places)])
-
-
-def moved_along(transformation: Transformation, X: Rows, t: Amount, tangents: Array) -> Array:
-    """x + tτ(x): every transformation to first order in t."""
-    X = check_rows(transformation, X)
-    t = check_amount(transformation, t, X.shape[0])
-    step = t if isinstance(t, float) else from_numpy(t, X)[:, None]
-    return X + step * tangents
-
-
-def _checked_shape(transformation: Transformation, image_shape: Sequence[int]) -> tuple[int, int, int]:
-    """Height, width and number of channels."""
-    sides = tuple(image_shape) if hasattr(image_shape, "__len__") else ()
-    if len(sides) not in (2, 3) or not all(isinstance(side, Integral) and side > 0 for side in sides):
-        raise ValueError(
-            f"{type(transformation).__name__} needs `image_shape` as two positive numbers, height and width in "
-            "pixels, such as (16, 16), or three for images in colour, such as (16, 16, 3); got "
-            f"{image_shape!r}."
-        )
-    return sides[0], sides[1], n_channels(sides)
-
-
 # Step of the derivative of a spline warp, in pixels: central differences then err by its square, about a millionth.
 SPLINE_STEP = 1e-3
+# Imaginary step of the derivative of a flow, whose errors are its square, far below rounding.
+COMPLEX_STEP = 1e-30
 
 IMAGE_CONSTRAINTS = {
     "image_shape": [tuple, list, np.ndarray],
@@ -103,24 +27,21 @@ IMAGE_CONSTRAINTS = {
 class Warp(Transformation):
     r"""Images resampled along a flow of the plane, :math:`(L_t I)(p) = I(F_t p)`.
 
-    A subclass gives the flow :math:`F_t` of the points at which the image is read, and its velocity
-    :math:`(a, b) = \frac{d}{dt} F_t p` at t = 0, so that :math:`\tau = a\,\partial_u I + b\,\partial_v I`, in
+    A subclass gives the flow :math:`F_t` of the points at which the image is read. With its velocity
+    :math:`(a, b) = \frac{d}{dt} F_t p` at t = 0 tangents are :math:`\tau = a\,\partial_u I + b\,\partial_v I`, in
     coordinates u (to the right) and v (down) from the middle of the image. The unit of t is a pixel.
     """
 
     _parameter_constraints = {**IMAGE_CONSTRAINTS, "exact": ["boolean"]}
 
-    image_shape: tuple[int, ...]
-    smoothing: float
-    exact: bool
+    def __init__(self, image_shape: tuple[int, ...], smoothing: float = 0.9, exact: bool = False) -> None:
+        self.image_shape = image_shape
+        self.smoothing = smoothing
+        self.exact = exact
 
     @abstractmethod
     def flow(self, u: Array, v: Array, t: Array) -> tuple[Array, Array]:
         """Where the image is read: coordinates F_t(u, v)."""
-
-    @abstractmethod
-    def velocity(self, u: Array, v: Array) -> tuple[Array, Array]:
-        """The derivative of `flow` at t = 0."""
 
     @gives_finite_numbers()
     def apply(self, X: Rows, t: Amount) -> Array:
@@ -128,28 +49,42 @@ class Warp(Transformation):
         check_parameters(self)
         if not self.exact:
             return moved_along(self, X, t, self.tangents(X))
-        images = as_images(self, X, self.image_shape)
-        channels = n_channels(self.image_shape)
+        images, channels = as_images(self, X, self._shape(X))
         amounts = np.asarray(check_amount(self, t, len(images) // channels))
         if amounts.ndim:  # all channels of an image move together
             amounts = np.repeat(amounts, channels)
-        return as_rows(sampled(images, *self._flow(amounts[..., None, None])), X, channels)
+        return as_rows(self._warped(images, amounts[..., None, None]), X, channels)
 
     @gives_finite_numbers()
     def tangents(self, X: Rows) -> Array:
         """The tangents τ(x), shape (n, d): derivatives of smoothed images, or of spline warps when `exact`."""
         check_parameters(self)
-        images = as_images(self, X, self.image_shape)
+        images, channels = as_images(self, X, self._shape(X))
         if self.exact:
-            ahead, behind = (sampled(images, *self._flow(t)) for t in (SPLINE_STEP, -SPLINE_STEP))
-            return as_rows((ahead - behind) / (2 * SPLINE_STEP), X, n_channels(self.image_shape))
-        du, dv = derivatives(images, self.smoothing)
-        a, b = self.velocity(*centered_coordinates(images.shape[1:]))
-        return as_rows(a * du + b * dv, X, n_channels(self.image_shape))
+            ahead, behind = (self._warped(images, t) for t in (SPLINE_STEP, -SPLINE_STEP))
+            return as_rows((ahead - behind) / (2 * SPLINE_STEP), X, channels)
+        du, dv = derivatives(images, self._widths())
+        a, b = (np.imag(each) / COMPLEX_STEP for each in self.flow(*coordinates(images), COMPLEX_STEP * 1j))
+        return as_rows(a * du + b * dv, X, channels)
 
-    def _flow(self, t: Amount) -> list[np.ndarray]:
-        u, v = centered_coordinates(self.image_shape)
-        return list(np.broadcast_arrays(*self.flow(u, v, t)))
+    def _shape(self, X: Rows) -> tuple[int, ...]:
+        return self.image_shape
+
+    def _widths(self) -> float | tuple[float, float]:
+        """Standard deviations of the Gaussian that smooths images before they are differentiated."""
+        return self.smoothing
+
+    def _radius(self) -> float:
+        """Half the longer side, in pixels."""
+        return max(self.image_shape[:2]) / 2
+
+    def _warped(self, images: np.ndarray, t: Amount) -> np.ndarray:
+        """Values of cubic splines through the images where they are read; the border continues outside."""
+        u, v = np.broadcast_arrays(*self.flow(*coordinates(images), t))
+        shape = images.shape[1:]
+        rows, columns = v + (shape[0] - 1) / 2, u + (shape[1] - 1) / 2
+        places = np.broadcast_to(np.stack([rows, columns], axis=-3), (len(images), 2, *shape))
+        return np.stack([map_coordinates(image, at, order=3, mode="nearest") for image, at in zip(images, places)])
 
 
 class TranslateX(Warp):
@@ -185,16 +120,8 @@ class TranslateX(Warp):
     array([[0., 0., 0., 1., 0.]])
     """
 
-    def __init__(self, image_shape: tuple[int, ...], smoothing: float = 0.9, exact: bool = False) -> None:
-        self.image_shape = image_shape
-        self.smoothing = smoothing
-        self.exact = exact
-
     def flow(self, u: Array, v: Array, t: Array) -> tuple[Array, Array]:
         return u - t, v
-
-    def velocity(self, u: Array, v: Array) -> tuple[Array, Array]:
-        return -np.ones_like(u), np.zeros_like(v)
 
 
 class TranslateY(Warp):
@@ -220,16 +147,8 @@ class TranslateY(Warp):
     array([[0., 0., 0., 1., 0.]])
     """
 
-    def __init__(self, image_shape: tuple[int, ...], smoothing: float = 0.9, exact: bool = False) -> None:
-        self.image_shape = image_shape
-        self.smoothing = smoothing
-        self.exact = exact
-
     def flow(self, u: Array, v: Array, t: Array) -> tuple[Array, Array]:
         return u, v - t
-
-    def velocity(self, u: Array, v: Array) -> tuple[Array, Array]:
-        return np.zeros_like(u), -np.ones_like(v)
 
 
 class Rotate(Warp):
@@ -265,21 +184,13 @@ class Rotate(Warp):
            [0., 0., 0.]])
     """
 
-    def __init__(self, image_shape: tuple[int, ...], smoothing: float = 0.9, exact: bool = False) -> None:
-        self.image_shape = image_shape
-        self.smoothing = smoothing
-        self.exact = exact
-
     def amount(self, degrees: float) -> float:
         """The t that rotates by an angle in degrees."""
-        return np.deg2rad(degrees) * radius(self.image_shape)
+        return np.deg2rad(degrees) * self._radius()
 
     def flow(self, u: Array, v: Array, t: Array) -> tuple[Array, Array]:
-        angle = t / radius(self.image_shape)
+        angle = t / self._radius()
         return u * np.cos(angle) + v * np.sin(angle), v * np.cos(angle) - u * np.sin(angle)
-
-    def velocity(self, u: Array, v: Array) -> tuple[Array, Array]:
-        return v / radius(self.image_shape), -u / radius(self.image_shape)
 
 
 class Scale(Warp):
@@ -309,17 +220,65 @@ class Scale(Warp):
     True
     """
 
-    def __init__(self, image_shape: tuple[int, ...], smoothing: float = 0.9, exact: bool = False) -> None:
-        self.image_shape = image_shape
+    def flow(self, u: Array, v: Array, t: Array) -> tuple[Array, Array]:
+        factor = np.exp(-t / self._radius())
+        return u * factor, v * factor
+
+
+class TimeShift(Warp):
+    r"""Delay signals by t samples: :math:`(L_t x)(s) = x(s - t)`, :math:`\tau = -dx/ds`.
+
+    Parameters
+    ----------
+    n_channels : int, default=1
+        A row consists of this many signals of equal length, one after the other, which move together.
+    smoothing : float, default=0.9
+        Standard deviation, in samples, of the Gaussian that smooths signals before they are differentiated.
+    exact : bool, default=False
+        False moves along the tangent, :math:`x + t\tau(x)`; True shifts by cubic splines, where `smoothing` is not
+        used. Before the first and after the last sample a signal keeps its value.
+
+    See Also
+    --------
+    FunctionTransformation : Other changes of signals, from a function.
+    TangentCovariance : Makes models that ignore delays.
+    VirtualExamples : Adds delayed signals to data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.invariances import TimeShift
+    >>> TimeShift(exact=True).apply(np.array([[0.0, 0.0, 1.0, 0.0, 0.0]]), 1).round(12) + 0
+    array([[0., 0., 0., 1., 0.]])
+    """
+
+    _parameter_constraints = {
+        "n_channels": [Interval(Integral, 1, None, closed="left")],
+        "smoothing": [Interval(Real, 0, None, closed="left")],
+        "exact": ["boolean"],
+    }
+
+    def __init__(self, n_channels: int = 1, smoothing: float = 0.9, exact: bool = False) -> None:
+        self.n_channels = n_channels
         self.smoothing = smoothing
         self.exact = exact
 
     def flow(self, u: Array, v: Array, t: Array) -> tuple[Array, Array]:
-        factor = np.exp(-t / radius(self.image_shape))
-        return u * factor, v * factor
+        return u - t, v
 
-    def velocity(self, u: Array, v: Array) -> tuple[Array, Array]:
-        return -u / radius(self.image_shape), -v / radius(self.image_shape)
+    def _shape(self, X: Rows) -> tuple[int, ...]:
+        """Signals are lines of an image."""
+        n_columns = check_rows(self, X).shape[1]
+        length, rest = divmod(n_columns, self.n_channels)
+        if rest:
+            raise ValueError(
+                f"TimeShift cuts rows into {self.n_channels} signals of equal length; X has {n_columns} columns. "
+                "Set `n_channels` to a divisor of it."
+            )
+        return self.n_channels, length
+
+    def _widths(self) -> tuple[float, float]:
+        return 0.0, self.smoothing
 
 
 class Thicken(Transformation):
@@ -364,5 +323,62 @@ class Thicken(Transformation):
     @gives_finite_numbers()
     def tangents(self, X: Rows) -> Array:
         check_parameters(self)
-        du, dv = derivatives(as_images(self, X, self.image_shape), self.smoothing)
-        return as_rows(du**2 + dv**2, X, n_channels(self.image_shape))
+        images, channels = as_images(self, X, self.image_shape)
+        du, dv = derivatives(images, self.smoothing)
+        return as_rows(du**2 + dv**2, X, channels)
+
+
+def as_images(transformation: Transformation, X: Rows, image_shape: Sequence[int]) -> tuple[np.ndarray, int]:
+    """Rows of X as NumPy images, shape (n · channels, h, w), in double precision, and the number of channels.
+
+    The channels of a row follow it.
+    """
+    name, sides = type(transformation).__name__, tuple(image_shape) if hasattr(image_shape, "__len__") else ()
+    if len(sides) not in (2, 3) or not all(isinstance(side, Integral) and side > 0 for side in sides):
+        raise ValueError(
+            f"{name} needs `image_shape` as two positive numbers, height and width in pixels, such as (16, 16), or "
+            f"three for images in colour, such as (16, 16, 3); got {image_shape!r}."
+        )
+    h, w, channels = (*sides, 1)[:3]
+    X = check_rows(transformation, X)
+    if X.shape[1] != h * w * channels:
+        pixels = f"{h} × {w} = {h * w} pixels"
+        values = pixels if channels == 1 else f"{pixels} with {channels} channels, {h * w * channels} values"
+        raise ValueError(
+            f"{name} works on images of {values}; X has {X.shape[1]} columns. Give the shape "
+            "of the images as `image_shape`: height and width, and the number of channels where there are several."
+        )
+    images = to_numpy(X).astype(np.float64).reshape(-1, h, w, channels)
+    return images.transpose(0, 3, 1, 2).reshape(-1, h, w), channels
+
+
+def as_rows(images: np.ndarray, like: Rows, channels: int) -> Array:
+    """Images as rows, in the precision, array library and device of the rows `like`; double precision for integers.
+
+    Every `channels` images in succession are one in colour, put together pixel by pixel.
+    """
+    h, w = images.shape[1:]
+    together = images.reshape(-1, channels, h, w).transpose(0, 2, 3, 1)
+    return from_numpy(np.ascontiguousarray(together).reshape(-1, h * w * channels), as_points(like))
+
+
+def coordinates(images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Coordinates u (to the right) and v (down) of the pixels, zero in the middle of the image."""
+    h, w = images.shape[1:]
+    v, u = np.meshgrid(np.arange(h) - (h - 1) / 2, np.arange(w) - (w - 1) / 2, indexing="ij")
+    return u, v
+
+
+def derivatives(images: np.ndarray, smoothing: float | tuple[float, float]) -> tuple[np.ndarray, np.ndarray]:
+    """∂I/∂u and ∂I/∂v of images smoothed by a Gaussian, so that derivatives exist; zero along sides of one pixel."""
+    smooth = gaussian_filter(images, (0, *np.broadcast_to(smoothing, 2))) if np.any(smoothing) else images
+    derivative = lambda axis: np.gradient(smooth, axis=axis) if smooth.shape[axis] > 1 else np.zeros_like(smooth)
+    return derivative(2), derivative(1)
+
+
+def moved_along(transformation: Transformation, X: Rows, t: Amount, tangents: Array) -> Array:
+    """x + tτ(x): every transformation to first order in t."""
+    X = check_rows(transformation, X)
+    t = check_amount(transformation, t, X.shape[0])
+    step = t if isinstance(t, float) else from_numpy(t, X)[:, None]
+    return X + step * tangents

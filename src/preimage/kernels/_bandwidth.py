@@ -1,8 +1,6 @@
 """Bandwidths: from data, and between the conventions of the literature."""
 
-import math
 import re
-from collections.abc import Callable
 from numbers import Real
 from typing import Any, TypeAlias
 
@@ -40,13 +38,14 @@ PIECES, ROWS = 24, 64
 # fewer would leave ten times as many distances to sort.
 STRIDE = 193
 
-_CONVENTIONS: dict[str, Callable[[float, Any], float]] = {
-    "gamma": lambda width, n_features: width,
-    "c": lambda width, n_features: 1 / width,
-    "sigma": lambda width, n_features: 1 / (2 * width**2),
-    "length_scale": lambda width, n_features: 1 / (2 * width**2),
-    "kernel_scale": lambda width, n_features: 1 / width**2,
-    "c_per_feature": lambda width, n_features: 1 / (width * n_features),
+# γ = a/(w^p d) for the width w in a convention: a, p, and whether d is the number of variables; γ itself is w.
+_CONVENTIONS: dict[str, tuple[float, int, bool]] = {
+    "gamma": (1.0, -1, False),
+    "c": (1.0, 1, False),
+    "sigma": (0.5, 2, False),
+    "length_scale": (0.5, 2, False),
+    "kernel_scale": (1.0, 2, False),
+    "c_per_feature": (1.0, 1, True),
 }
 
 
@@ -262,8 +261,8 @@ def gamma_from_width(width: float, convention: str, n_features: int | None = Non
     >>> gamma_from_width(8, "sigma")
     0.0078125
     """
-    _check_convention(width, convention, n_features)
-    return _CONVENTIONS[convention](width, n_features)
+    scale, power, d = _convention(width, convention, n_features)
+    return width if convention == "gamma" else scale / (width**power * d)
 
 
 def width_from_gamma(gamma: float, convention: str, n_features: int | None = None) -> float:
@@ -294,28 +293,20 @@ def width_from_gamma(gamma: float, convention: str, n_features: int | None = Non
     >>> width_from_gamma(0.0078125, "sigma")
     8.0
     """
-    _check_convention(gamma, convention, n_features)
-    if convention == "gamma":
-        return gamma
-    reciprocal = 1 / gamma  # what every other convention is a simple function of
-    widths = {
-        "c": reciprocal,
-        "sigma": math.sqrt(reciprocal / 2),
-        "length_scale": math.sqrt(reciprocal / 2),
-        "kernel_scale": math.sqrt(reciprocal),
-    }
-    if n_features is not None and convention == "c_per_feature":
-        return reciprocal / n_features
-    return widths[convention]
+    scale, power, d = _convention(gamma, convention, n_features)
+    return gamma if convention == "gamma" else (scale / gamma / d) ** (1 / power)
 
 
-def _check_convention(value: float, convention: str, n_features: int | None) -> None:
+def _convention(value: float, convention: str, n_features: int | None) -> tuple[float, int, int]:
+    """a, p and d of a convention, checked."""
     if convention not in _CONVENTIONS:
         raise ValueError(f"Unknown width convention {convention!r}; known: {', '.join(_CONVENTIONS)}.")
     if not value > 0:
         raise ValueError(f"A width must be positive; got {value!r}.")
-    if convention == "c_per_feature" and not n_features:
+    scale, power, per_feature = _CONVENTIONS[convention]
+    if per_feature and not n_features:
         raise ValueError("The convention 'c_per_feature' needs n_features, the number of input dimensions.")
+    return scale, power, n_features if per_feature and n_features else 1
 
 
 def _percentile(gamma: str) -> float:

@@ -13,7 +13,7 @@ from preimage.kernels._bandwidth import LARGEST_GAMMA
 from preimage.kernels._combinations import Scaled
 from preimage.kernels._kernel import Kernel
 from preimage.kernels._pairwise import SquaredDistance
-from preimage.kernels._prepared import Prepared, written
+from preimage.kernels._prepared import Prepared
 from preimage.kernels._radial import Gaussian
 from preimage.kernels._transformed import MappedInputs, ScaledInputs, ShiftedInputs
 
@@ -23,6 +23,8 @@ DISTANCE = SquaredDistance()
 WIDEST, NARROWEST = 7.0, -2.0
 # Logarithm of the largest squared norm cosh(θ)^d: numbers of single precision end at e⁸⁸.
 LONGEST = 80.0
+# Kernels whose points are Gaussians where those of the kernel inside are.
+SAME_GAUSSIANS = (Scaled, MappedInputs, ScaledInputs, ShiftedInputs)
 
 
 class FreeWidthGaussian(Kernel):
@@ -93,7 +95,34 @@ class FreeWidthGaussian(Kernel):
         return self.gamma * relative
 
     def prepare(self, Y: Array) -> Prepared:
-        return _PreparedWidths(self, Y)
+        inputs, of_points = self._split(Y)
+        squared = DISTANCE.prepare(inputs)
+        some = lambda relative, chosen: None if relative is None else relative[chosen]
+
+        def tiles(X: Array) -> Callable[[slice, slice], Array]:
+            rows_of_X, of_rows = (inputs, of_points) if X is Y else self._split(X)
+            distances = squared.tiles(rows_of_X)
+            pairs = lambda rows, columns: _Pairs(self, some(of_rows, rows), some(of_points, columns))
+            return lambda rows, columns: pairs(rows, columns).values(distances(rows, columns))
+
+        def with_gradient(Z: Array) -> tuple[Array, Callable[[Array], Array]]:
+            rows, of_rows = self._split(Z)
+            s, pairs = squared(rows), _Pairs(self, of_rows, of_points)
+            values = pairs.values(s)
+
+            def contracted(weights: Array) -> Array:
+                weights = weights * values
+                moved = DISTANCE.gradient(rows, inputs, -self.gamma * weights * pairs.ratio)
+                if of_rows is None:
+                    return moved
+                # d(γ_w/γ)/dw = −(1 − p²) dθ/dw, and 1 − p² = r(2 − r).
+                change = -of_rows * (2 - of_rows) * self._scale() * self._inside(Z)
+                along = array_namespace(weights).sum(weights * pairs.derivative(s), axis=1)
+                return concat_columns(moved, (change * along)[:, None])
+
+            return values, contracted
+
+        return Prepared(self, Y, tiles, with_gradient)
 
     def gradient(self, Z: Array, X: Array, weights: Array) -> Array:
         return self.prepare(X).with_gradient(Z)[1](weights)
@@ -113,20 +142,6 @@ class FreeWidthGaussian(Kernel):
         # d cosh(θ)^d = d tanh θ cosh(θ)^d dθ.
         along = self.n_features * (1 - relative) * self.diagonal(Z) * self._scale() * self._inside(Z)
         return concat_columns(nothing, along[:, None])
-
-    def _contracted(self, Z: Array, rows: Array, inputs: Array, pairs: "_Pairs", s: Array, weights: Array) -> Array:
-        """The contracted gradient for weights that contain the kernel values."""
-        moved = DISTANCE.gradient(rows, inputs, -self.gamma * weights * pairs.ratio)
-        if pairs.of_rows is None:
-            return moved
-        xp = array_namespace(weights)
-        relative = pairs.of_rows
-        # d(γ_w/γ)/dw = −(1 − p²) dθ/dw, and 1 − p² = r(2 − r).
-        change = -relative * (2 - relative) * self._scale() * self._inside(Z)
-        return concat_columns(moved, (change * xp.sum(weights * pairs.derivative(s), axis=1))[:, None])
-
-    def _pairs(self, of_rows: Array | None, of_columns: Array | None) -> "_Pairs":
-        return _Pairs(self.gamma, self.n_features, of_rows, of_columns)
 
     def _split(self, X: Array) -> tuple[Array, Array | None]:
         """Inputs, and the relative widths r = γ_w/γ = 1 − tanh θ of rows that have one."""
@@ -163,38 +178,11 @@ class FreeWidthGaussian(Kernel):
         return max(-largest, NARROWEST), min(largest, WIDEST)
 
 
-class _PreparedWidths(Prepared):
-    """Points and their relative widths."""
-
-    def __init__(self, kernel: FreeWidthGaussian, points: Array) -> None:
-        self.kernel, self.points = kernel, points
-        self.inputs, self.relative = kernel._split(points)
-        self.squared = DISTANCE.prepare(self.inputs)
-
-    def tiles(self, X: Array) -> Callable[..., Array]:
-        inputs, of_rows = (self.inputs, self.relative) if X is self.points else self.kernel._split(X)
-        squared = self.squared.tiles(inputs)
-        some = lambda relative, chosen: None if relative is None else relative[chosen]
-
-        def tile(rows: slice, columns: slice, out: Array | None = None) -> Array:
-            pairs = self.kernel._pairs(some(of_rows, rows), some(self.relative, columns))
-            return written(pairs.values(squared(rows, columns)), out)
-
-        return tile
-
-    def with_gradient(self, Z: Array) -> tuple[Array, Callable[[Array], Array]]:
-        rows, of_rows = self.kernel._split(Z)
-        s, pairs = self.squared(rows), self.kernel._pairs(of_rows, self.relative)
-        values = pairs.values(s)
-        return values, lambda weights: self.kernel._contracted(Z, rows, self.inputs, pairs, s, weights * values)
-
-
 class _Pairs:
     """What (R26) needs of the relative widths r and t of two sets of rows; None is one for all."""
 
-    def __init__(self, gamma: float, n_features: int, of_rows: Array | None, of_columns: Array | None) -> None:
-        self.gamma, self.n_features = gamma, n_features
-        self.of_rows, self.of_columns = of_rows, of_columns
+    def __init__(self, kernel: FreeWidthGaussian, of_rows: Array | None, of_columns: Array | None) -> None:
+        self.gamma, self.n_features, self.of_columns = kernel.gamma, kernel.n_features, of_columns
         r: Any = 1.0 if of_rows is None else of_rows[:, None]
         t: Any = 1.0 if of_columns is None else of_columns[None, :]
         self.both = of_rows is not None and of_columns is not None
@@ -235,22 +223,13 @@ def free_widths(kernel: Kernel, n_features: int, who: str) -> Kernel:
         return kernel
     if type(kernel) is Gaussian:
         return FreeWidthGaussian(float(kernel.gamma), n_features)
-    if type(kernel) is Scaled and kernel.factor > 0:
-        return Scaled(free_widths(kernel.kernel, n_features, who), kernel.factor)
-    if type(kernel) is MappedInputs:
-        return MappedInputs(free_widths(kernel.kernel, len(kernel.matrix), who), kernel.matrix)
-    if type(kernel) is ScaledInputs:
-        return ScaledInputs(free_widths(kernel.kernel, n_features, who), kernel.weights)
-    if type(kernel) is ShiftedInputs:
-        return ShiftedInputs(free_widths(kernel.kernel, n_features, who), kernel.origin)
+    if type(kernel) in SAME_GAUSSIANS and getattr(kernel, "factor", 1) > 0:
+        columns = len(kernel.matrix) if type(kernel) is MappedInputs else n_features
+        return kernel.rebuilt(lambda part: free_widths(part, columns, who), lambda name, value: value)
     raise UnsupportedKernelError(
         f"{who} with widths='free' needs a Gaussian kernel, whose feature space contains Gaussians of other widths; "
         f"got {kernel!r}. widths='fixed' works with every kernel."
     )
-
-
-# Kernels whose points are Gaussians where those of the kernel inside are.
-SAME_GAUSSIANS = (Scaled, MappedInputs, ScaledInputs, ShiftedInputs)
 
 
 def gammas_of(kernel: Kernel, points: Array) -> Array | None:

@@ -106,7 +106,16 @@ class InnerProduct(PairwiseQuantity):
     writes_in_place = True
 
     def prepare(self, Y: Array) -> Prepared:
-        return _PreparedProducts(self, Y)
+        def tiles(X: Array) -> Callable[..., Array]:
+            def tile(rows: slice, columns: slice, out: Array | None = None) -> Array:
+                left, right = X[rows, :], Y[columns, :]
+                if fits(out, left, right):
+                    return np.matmul(left, right.T, out=out)
+                return written(inner_products(left, right), out)
+
+            return tile
+
+        return Prepared(self, Y, tiles, in_place=True)
 
     def diagonal(self, X: Array) -> Array:
         return squared_row_norms(X)
@@ -143,7 +152,13 @@ class SquaredDistance(PairwiseQuantity):
     writes_in_place = True
 
     def prepare(self, Y: Array) -> Prepared:
-        return _PreparedDistances(self, Y)
+        form = _SparsePoints(Y) if is_sparse(Y) else _Lifted(Y)
+
+        def tiles(X: Array) -> Callable[..., Array]:
+            mixed = is_sparse(X) and not is_sparse(Y)
+            return (_SparsePoints(Y) if mixed else form).tiles(X, X is Y)
+
+        return Prepared(self, Y, tiles, in_place=True)
 
     def gradient(self, Z: Array, X: Array, weights: Array) -> Array:
         _require_columns(Z, X)
@@ -223,35 +238,6 @@ class ChiSquaredDistance(PairwiseQuantity):
             ratio = 2 * X[None, :, f] / xp.where(total > 0, total, xp.ones_like(total))
             columns.append(xp.sum(weights * xp.where(total > 0, 1 - ratio * ratio, xp.zeros_like(total)), axis=1))
         return xp.stack(columns, axis=1)
-
-
-class _PreparedProducts(Prepared):
-    def __init__(self, quantity: InnerProduct, points: Array) -> None:
-        self.kernel, self.points = quantity, points
-
-    def tiles(self, X: Array) -> Callable[..., Array]:
-        Y = self.points
-
-        def tile(rows: slice, columns: slice, out: Array | None = None) -> Array:
-            left, right = X[rows, :], Y[columns, :]
-            if fits(out, left, right):
-                return np.matmul(left, right.T, out=out)
-            return written(inner_products(left, right), out)
-
-        return tile
-
-
-class _PreparedDistances(Prepared):
-    """Points prepared for distances from dense or from sparse rows."""
-
-    def __init__(self, quantity: SquaredDistance, points: Array) -> None:
-        self.kernel, self.points = quantity, points
-        self.form = _SparsePoints(points) if is_sparse(points) else _Lifted(points)
-
-    def tiles(self, X: Array) -> Callable[..., Array]:
-        mixed = is_sparse(X) and not is_sparse(self.points)
-        form = _SparsePoints(self.points) if mixed else self.form
-        return form.tiles(X, X is self.points)
 
 
 class _Lifted:

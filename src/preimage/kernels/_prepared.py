@@ -1,13 +1,14 @@
 """Kernels and pairwise quantities prepared for many evaluations against the same points."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from preimage._engine.typing import Array
 
 EVERYTHING = slice(None)
+WithGradient: TypeAlias = Callable[[Array], tuple[Array, Callable[[Array], Array]]]
 
 
 class Prepared:
@@ -24,6 +25,10 @@ class Prepared:
         The rows Y.
     tiles : callable
         From X to a function of two slices, f(rows, columns) = k(X[rows], Y[columns]), a fresh array.
+    with_gradient : callable or None, default=None
+        In place of the method, where values and gradients share work.
+    in_place : bool, default=False
+        Whether these functions take an array to write to, or None, as a third argument.
 
     See Also
     --------
@@ -43,10 +48,20 @@ class Prepared:
     array([[ 1., 12.]])
     """
 
-    def __init__(self, kernel: Any, points: Array, tiles: Callable[[Array], Callable[[slice, slice], Array]]) -> None:
+    def __init__(
+        self,
+        kernel: Any,
+        points: Array,
+        tiles: Callable[[Array], Callable[..., Array]],
+        with_gradient: WithGradient | None = None,
+        *,
+        in_place: bool = False,
+    ) -> None:
         self.kernel = kernel
         self.points = points
         self._tiles_of = tiles
+        self._with_gradient = with_gradient
+        self._in_place = in_place
 
     @staticmethod
     def of_function(kernel: Any, points: Array, function: Callable[[Array, Array], Array]) -> "Prepared":
@@ -68,12 +83,14 @@ class Prepared:
 
     def with_gradient(self, Z: Array) -> tuple[Array, Callable[[Array], Array]]:
         """k(zᵢ, yⱼ), and the function of weights that `kernel.gradient(Z, Y, ·)` is."""
+        if self._with_gradient is not None:
+            return self._with_gradient(Z)
         return self(Z), lambda weights: self.kernel.gradient(Z, self.points, weights)
 
     def tiles(self, X: Array) -> Callable[..., Array]:
         """f with f(rows, columns, out=None) = k(X[rows], Y[columns]) for slices of rows and columns."""
         part = self._tiles_of(X)
-        return lambda rows, columns, out=None: written(part(rows, columns), out)
+        return part if self._in_place else lambda rows, columns, out=None: written(part(rows, columns), out)
 
 
 def written(values: Array, out: Array | None) -> Array:

@@ -155,7 +155,25 @@ class ProfileKernel(Kernel):
         return self.pairwise == SquaredDistance()
 
     def prepare(self, Y: Array) -> Prepared:
-        return _PreparedProfile(self, Y)
+        quantity = self.pairwise.prepare(Y)
+
+        def tiles(X: Array) -> Callable[..., Array]:
+            quantities = quantity.tiles(X)
+
+            def tile(rows: slice, columns: slice, out: Array | None = None) -> Array:
+                s = quantities(rows, columns, out)
+                if out is None:
+                    return self.profile(s)
+                self.apply_profile(s)
+                return s
+
+            return tile
+
+        def with_gradient(Z: Array) -> tuple[Array, Callable[[Array], Array]]:
+            values, derivatives = self.profile_with_derivative(quantity(Z))
+            return values, lambda weights: self.pairwise.gradient(Z, Y, weights * derivatives)
+
+        return Prepared(self, Y, tiles, with_gradient, in_place=True)
 
     @property
     def writes_in_place(self) -> bool:
@@ -178,30 +196,6 @@ class ProfileKernel(Kernel):
 def is_profile(kernel: object) -> TypeGuard[ProfileKernel]:
     """Whether a kernel is a function of one pairwise quantity; sums and products are where all of their parts are."""
     return isinstance(kernel, ProfileKernel) and kernel.pairwise is not None
-
-
-class _PreparedProfile(Prepared):
-    """The quantity prepared, and the profile of it."""
-
-    def __init__(self, kernel: ProfileKernel, points: Array) -> None:
-        self.kernel, self.points = kernel, points
-        self.quantity = kernel.pairwise.prepare(points)
-
-    def tiles(self, X: Array) -> Callable[..., Array]:
-        quantity = self.quantity.tiles(X)
-
-        def tile(rows: slice, columns: slice, out: Array | None = None) -> Array:
-            s = quantity(rows, columns, out)
-            if out is None:
-                return self.kernel.profile(s)
-            self.kernel.apply_profile(s)
-            return s
-
-        return tile
-
-    def with_gradient(self, Z: Array) -> tuple[Array, Callable[[Array], Array]]:
-        values, derivatives = self.kernel.profile_with_derivative(self.quantity(Z))
-        return values, lambda weights: self.kernel.pairwise.gradient(Z, self.points, weights * derivatives)
 
 
 def affine_power_derivatives(base: Array, factor: float, exponent: float, order: int) -> list[Array]:

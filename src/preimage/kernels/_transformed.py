@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable
-from functools import cached_property
+from functools import cache
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from preimage._engine.rows import cut, map_rows
 from preimage._engine.typing import Array, Rows
 from preimage.kernels._dot_product import Linear
 from preimage.kernels._kernel import KeptRows, Kernel, OfOneKernel
-from preimage.kernels._prepared import Prepared, written
+from preimage.kernels._prepared import Prepared
 
 # Reference points, or rows, whose kernel values are summed at a time where all of them would not fit into memory: 2 MiB
 # for a block of rows. With ten times as many a block leaves the caches; with fewer, calls cost more than sums.
@@ -364,7 +364,34 @@ class Iterated(Kernel):
         return self.kernel.has_gradient
 
     def prepare(self, Y: Array) -> Prepared:
-        return _PreparedMaps(self, Y)
+        held_map = cache(lambda: self._map(Y))  # where it is small, which saves computing it in every block
+
+        def tiles(X: Array) -> Callable[[slice, slice], Array]:
+            if self._maps_fit(X, Y):
+                right = held_map()
+                left = right if X is Y else self._map(X)
+                return lambda rows, columns: left[rows, :] @ right[columns, :].T / left.shape[1]
+            reference = self._reference(X)
+            values, parts = self.kernel.prepare(reference), cut(reference.shape[0], PART)
+            of_rows, of_columns = values.tiles(X), values.tiles(Y)
+
+            def tile(rows: slice, columns: slice) -> Array:
+                total = of_rows(rows, parts[0]) @ of_columns(columns, parts[0]).T
+                for part in parts[1:]:
+                    total += of_rows(rows, part) @ of_columns(columns, part).T
+                return total / reference.shape[0]
+
+            return tile
+
+        def with_gradient(Z: Array) -> tuple[Array, Callable[[Array], Array]]:
+            if not self._maps_fit(Y, Y):
+                return prepared(Z), lambda weights: self.gradient(Z, Y, weights)
+            right = held_map()
+            values = self._map(Z) @ right.T / right.shape[1]
+            return values, lambda weights: self._contracted(Z, weights @ right)
+
+        prepared = Prepared(self, Y, tiles, with_gradient)
+        return prepared
 
     def diagonal(self, X: Array) -> Array:
         def squares(rows: Array) -> Array:
@@ -401,39 +428,3 @@ class Iterated(Kernel):
         if self.reference is None:
             raise ValueError("Iterated needs a reference sample: give `reference`, or call `resolve(X)` first.")
         return to_device_of(self.reference, like)
-
-
-class _PreparedMaps(Prepared):
-    """The empirical kernel maps of points, held where they are small, which saves computing them in every block."""
-
-    def __init__(self, kernel: Iterated, points: Array) -> None:
-        self.kernel, self.points = kernel, points
-
-    @cached_property
-    def _map(self) -> Array:
-        return self.kernel._map(self.points)
-
-    def tiles(self, X: Array) -> Callable[..., Array]:
-        Y, kernel = self.points, self.kernel
-        if kernel._maps_fit(X, Y):
-            right = self._map
-            left = right if X is Y else kernel._map(X)
-            return lambda rows, columns, out=None: written(left[rows, :] @ right[columns, :].T / left.shape[1], out)
-        reference = kernel._reference(X)
-        prepared, parts = kernel.kernel.prepare(reference), cut(reference.shape[0], PART)
-        of_rows, of_columns = prepared.tiles(X), prepared.tiles(Y)
-
-        def tile(rows: slice, columns: slice, out: Array | None = None) -> Array:
-            total = of_rows(rows, parts[0]) @ of_columns(columns, parts[0]).T
-            for part in parts[1:]:
-                total += of_rows(rows, part) @ of_columns(columns, part).T
-            return written(total / reference.shape[0], out)
-
-        return tile
-
-    def with_gradient(self, Z: Array) -> tuple[Array, Callable[[Array], Array]]:
-        if not self.kernel._maps_fit(self.points, self.points):
-            return super().with_gradient(Z)
-        known = self._map
-        values = self.kernel._map(Z) @ known.T / known.shape[1]
-        return values, lambda weights: self.kernel._contracted(Z, weights @ known)

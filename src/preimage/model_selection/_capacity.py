@@ -16,8 +16,7 @@ from preimage.interop import machine_of
 from preimage.interop._pipeline import taken_apart, transformed
 from preimage.model_selection._maps import without_correction
 from preimage.widths import enclosing_ball, enclosing_box
-from preimage.widths._enclosing_ball import Ball
-from preimage.widths._enclosing_box import Covering, EnclosingBox
+from preimage.widths._enclosing import Ball, Covering, EnclosingBox
 
 # Functions that a printed report shows; more, as pairs of many classes, are summed up by their range.
 MOST_SHOWN = 10

@@ -6,7 +6,7 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._engine.arrays import array_namespace, concat_rows, is_host, is_lazy, itemsize, take_rows, to_numpy
@@ -22,8 +22,7 @@ from preimage._models.completion import LOSSES
 from preimage.estimators import KernelPCA
 from preimage.estimators._automatic_folds import automatic_folds
 from preimage.estimators._cross_fit import FOLDS, needs_folds, with_own_model
-from preimage.estimators._finite_results import FiniteResults
-from preimage.estimators._kernel_input import check_queries
+from preimage.estimators._estimator import Estimator, check_queries
 from preimage.estimators._preimages import points_of
 from preimage.estimators._robust_denoise import RobustOptions
 from preimage.estimators._training_rows import TrainingRows
@@ -40,7 +39,6 @@ from preimage.model_selection._denoising_criteria import (
     add_noise,
     estimate_noise,
 )
-from preimage.persistence import Saved
 from preimage.solvers import FixedPoint, Gradient, TargetSolver
 
 # Candidates for the width c = 1/γ as multiples of the median squared distance, which frees them of the data's scale.
@@ -145,7 +143,7 @@ class _Width:
         return max(1, 2 * q * n * d // WORK_PER_THREAD)
 
 
-class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, FiniteResults, Saved, BaseEstimator):
+class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, Estimator):
     r"""Choose kernel PCA for denoising, with or without clean data.
 
     A part of the rows is held out; models of every width are fitted on the rest and denoise the held-out rows with

@@ -6,7 +6,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
@@ -28,14 +28,12 @@ from preimage._engine.validation import (
     generator,
 )
 from preimage.estimators._bounded_fit import bounded_iterations
-from preimage.estimators._finite_results import FiniteResults
+from preimage.estimators._estimator import Estimator
 from preimage.kernels import Gaussian, Kernel, as_kernel
 from preimage.kernels._bandwidth import CLASS_RULES
-from preimage.persistence import Saved
 from preimage.widths import class_gram
 from preimage.widths._class_gram import has_width, stratified_rows
-from preimage.widths._class_width import check_class_labels, settled_gamma, width_curves
-from preimage.widths._dispersion import class_balls
+from preimage.widths._class_width import check_class_labels, class_balls, settled_gamma, width_curves
 
 CRITERIA = set(CLASS_RULES)
 
@@ -92,7 +90,7 @@ def _best_has(name: str) -> Callable[[Any], bool]:
     return check
 
 
-class WidthSearch(ReportsProgress, MetaEstimatorMixin, FiniteResults, Saved, BaseEstimator):
+class WidthSearch(ReportsProgress, MetaEstimatorMixin, Estimator):
     r"""Choose the width of a kernel by how far apart it places class means, and fit an estimator with it.
 
     For a grid of widths γ, the Gram matrix of class means :math:`m_j = \frac{1}{N_j} \sum_{i \in j} \varphi(x_i)` in

@@ -9,7 +9,7 @@ from pkgutil import iter_modules
 from types import CodeType, ModuleType
 from typing import Any
 
-from preimage._engine.removed import REMOVED
+from preimage._engine.removed import REMOVED, RENAMED_PARAMETERS
 
 # Rooms of this library whose classes may be part of a fitted model. By name, because some are in layers above this one;
 # a room is imported when a file needs it.
@@ -208,7 +208,9 @@ def unknown_fields(cls: type, names: Any) -> list[str]:
     No version of the code that wrote such a field is installed, so nothing here will read it. Parameters that have left
     the library are known.
     """
-    return sorted(name for name in set(names) - _names_in(cls) if f"{cls.__name__}.{name}" not in REMOVED)
+    return sorted(
+        name for name in set(names) - _names_in(cls) if f"{cls.__name__}.{name}" not in REMOVED | RENAMED_PARAMETERS
+    )
 
 
 @cache

@@ -33,6 +33,7 @@ from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.pipeline import Pipeline
 
 from preimage._engine.arrays import is_foreign, is_sparse
+from preimage._engine.removed import renamed
 from preimage._engine.validation import check_parameters
 from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels import Kernel
@@ -370,6 +371,7 @@ def _attributes(value: Any) -> dict[str, Any]:
 def _from_state(cls: type, name: str, state: dict[str, Any]) -> Any:
     """An object of its fields. Constructors that only store and check their arguments are called, no others."""
     if hasattr(cls, "get_params"):
+        state = renamed(cls.__name__, state, warns=False)
         parameters = set(_parameters_of(cls))
         wanted = parameters - set(_unsaved_parameters(cls, state))
         given = {key: item for key, item in state.items() if key in wanted}

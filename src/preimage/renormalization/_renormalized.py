@@ -27,9 +27,8 @@ from preimage._engine.validation import (
 )
 from preimage.calibration._comparison import SCORINGS, predicted_codes
 from preimage.calibration._threshold import Probabilities
-from preimage.estimators._finite_results import FiniteResults
+from preimage.estimators._estimator import Estimator
 from preimage.estimators._training_rows import TrainingRows
-from preimage.persistence import Saved
 from preimage.renormalization._corrections import METHODS, Calibration
 from preimage.renormalization._inputs import as_scores, fitted_on, rows_of
 from preimage.renormalization._learn import learn_decision_calibration, learn_score_calibration, prefers_machines
@@ -67,7 +66,7 @@ def _inner_has(name: str) -> Callable[["Renormalized"], bool]:
     return check
 
 
-class Renormalized(ReportsProgress, MetaEstimatorMixin, FiniteResults, Saved, BaseEstimator):
+class Renormalized(ReportsProgress, MetaEstimatorMixin, Estimator):
     r"""A transformer or classifier whose values for new points are distributed as those for training points.
 
     With more variables than samples, principal components, kernel principal components and decision functions are

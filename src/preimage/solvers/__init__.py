@@ -15,7 +15,6 @@ from preimage.solvers._walks import free_length_preimages
 
 __all__ = [
     "Auto",
-    "Box",
     "ConformalMap",
     "DistanceConstraint",
     "Evaluation",

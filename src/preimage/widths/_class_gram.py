@@ -74,10 +74,20 @@ class ClassGram:
     @cached_property
     def unbiased(self) -> np.ndarray:
         """G without the pairs of a point with itself, shape (L, K, K): what infinitely large classes would have."""
+        if self.counts.min() < 2:
+            lonely = self.classes.tolist()[int(np.argmin(self.counts))]
+            raise ValueError(
+                f"A class mean of one point has no pairs of different points: class {lonely!r} has one member. Give it "
+                "more, or leave it out; means with pairs of a point with itself, unbiased=False, take any."
+            )
         corrected = self.values.copy()
         diagonal = np.einsum("lkk->lk", corrected)  # a view
-        diagonal[:] = without_self_pairs(diagonal, self.counts, self.self_similarity, self.classes)
+        diagonal[:] = (self.counts * diagonal - self.self_similarity) / (self.counts - 1)
         return corrected
+
+    def means(self, unbiased: bool) -> np.ndarray:
+        """G with or without the pairs of a point with itself."""
+        return self.unbiased if unbiased else self.values
 
     def joined(self, other: "ClassGram") -> "ClassGram":
         """The widths of both, in increasing order."""
@@ -92,46 +102,6 @@ class ClassGram:
             both("squared_norms"),
             both("squared_row_sums"),
         )
-
-
-@dataclass
-class _PairSums:
-    """Sums over pairs (i, j ≥ i) of points for L widths, i from a block of consecutive points, j to the last point.
-
-    Sums of a block are added to those of a larger block with ``+=``, each at its place. Pairs within the block of rows
-    count half in `by_class`: adding its transpose, which counts all other pairs a second time, makes them whole.
-
-    Attributes
-    ----------
-    start : int
-        The first point of the block.
-    classes : slice
-        The classes of the points of the block; points are sorted by class.
-    by_class : array of shape (L, classes of the block, K)
-        Sums of k(xᵢ, xⱼ) over the classes of i and of j.
-    row_sums : array of shape (L, N − start)
-        What the pairs contribute to Σⱼ k(xᵢ, xⱼ) of the points from `start` on, those of j included.
-    squares : array of shape (L,)
-        Σ k(xᵢ, xⱼ)² over these pairs and their mirror images.
-    """
-
-    start: int
-    classes: slice
-    by_class: np.ndarray
-    row_sums: np.ndarray
-    squares: np.ndarray
-
-    @classmethod
-    def zeros(cls, start: int, classes: slice, n_points: int, n_classes: int, n_widths: int) -> "_PairSums":
-        by_class = np.zeros((n_widths, classes.stop - classes.start, n_classes))
-        return cls(start, classes, by_class, np.zeros((n_widths, n_points - start)), np.zeros(n_widths))
-
-    def __iadd__(self, other: "_PairSums") -> "_PairSums":
-        first = other.classes.start - self.classes.start
-        self.by_class[:, first : first + other.by_class.shape[1]] += other.by_class
-        self.row_sums[:, other.start - self.start :] += other.row_sums
-        self.squares += other.squares
-        return self
 
 
 class _Buffer(threading.local):
@@ -200,8 +170,12 @@ class ClassPairs:
 
     def gram(self) -> ClassGram:
         """Inner products of all class means, from half of all pairs of points."""
-        n, n_classes = self.X.shape[0], self.counts.size
-        total = _PairSums.zeros(0, slice(0, n_classes), n, n_classes, self.gammas.size)
+        n, n_classes, n_widths = self.X.shape[0], self.counts.size, self.gammas.size
+        by_class, row_sums, squares = (
+            np.zeros((n_widths, n_classes, n_classes)),
+            np.zeros((n_widths, n)),
+            np.zeros(n_widths),
+        )
         row_step, column_step = self._panel_shape()
         size, blocks = min(row_step * max(row_step, column_step), n * n), cut(n, row_step)
         buffer = _Buffer(size, self.X.dtype) if isinstance(self.X, np.ndarray) else None
@@ -212,18 +186,22 @@ class ClassPairs:
                     lambda rows: self._block_sums(rows, column_step, buffer), blocks[part], self.X
                 )
                 for rows, sums in zip(blocks[part], sums_of_blocks, strict=True):
-                    total += sums
+                    by_class[:, self._classes_of(rows)] += sums[0]
+                    row_sums[:, rows.start :] += sums[1]
+                    squares += sums[2]
                     # Each row is paired with itself and all later ones: an arithmetic series.
                     advance((rows.stop - rows.start) * (2 * n + 1 - rows.start - rows.stop) // 2)
         sizes = self.counts.astype(float)
         return ClassGram(
             self.gammas,
-            (total.by_class + np.swapaxes(total.by_class, 1, 2)) / (sizes[:, None] * sizes[None, :]),
+            # Pairs within a block of rows count half so far: adding the transpose, which counts all other pairs a
+            # second time, makes them whole.
+            (by_class + np.swapaxes(by_class, 1, 2)) / (sizes[:, None] * sizes[None, :]),
             self.counts,
             self.classes,
             self._self_similarity(),
-            total.squares,
-            np.einsum("ln,ln->l", total.row_sums, total.row_sums),
+            squares,
+            np.einsum("ln,ln->l", row_sums, row_sums),
         )
 
     def _panel_shape(self) -> tuple[int, int]:
@@ -237,32 +215,42 @@ class ClassPairs:
             return shape
         return max(FEWEST_ROWS, min(PANEL // min(n, MOST_COLUMNS), n // PANELS, HOST_ROWS)), MOST_COLUMNS
 
-    def _block_sums(self, rows: slice, column_step: int, buffer: _Buffer | None) -> _PairSums:
-        """Sums over pairs of some rows with themselves and with all later points."""
-        n, size, levels = self.X.shape[0], rows.stop - rows.start, range(self.gammas.size)
-        sums = _PairSums.zeros(rows.start, self._classes_of(rows), n, self.counts.size, self.gammas.size)
+    def _block_sums(
+        self, rows: slice, column_step: int, buffer: _Buffer | None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Sums over pairs (i, j ≥ i) of points for all widths, i from some rows and j to the last point.
+
+        Of kernel values by the classes of i and of j; over j for points from the first row on, those of j included; and
+        of squares, with mirror images.
+        """
+        n, size, n_widths = self.X.shape[0], rows.stop - rows.start, self.gammas.size
         of_rows = self._indicator(rows).T
+        by_class, all_row_sums = (
+            np.zeros((n_widths, of_rows.shape[0], self.counts.size)),
+            np.zeros((n_widths, n - rows.start)),
+        )
+        all_squares = np.zeros(n_widths)
         # The first columns are those of the rows themselves, and symmetric.
         for start in range(rows.start, n, max(size, column_step)):
             columns = slice(start, min(start + max(size, column_step), n))
             own = size if start == rows.start else 0
-            by_row_class, row_sums, squares = [], [], np.zeros(self.gammas.size)
+            by_row_class, row_sums, squares = [], [], np.zeros(n_widths)
             for level, values in enumerate(self._values(rows, columns, buffer)):
                 by_row_class.append(of_rows @ values)  # (classes of the rows, columns)
                 row_sums.append(_row_sums(values))
-                if not self._doubles or level == levels[-1]:
+                if not self._doubles or level == n_widths - 1:
                     squares[level] = 2 * _sum_of_squares(values) - _sum_of_squares(values[:, :own])
             together = array_namespace(by_row_class[0]).stack(by_row_class)
             column_sums = to_numpy(_sum_of_rows(together))
-            sums.by_class[:, :, self._classes_of(columns)] += self._sums_by_class(together, columns)
+            by_class[:, :, self._classes_of(columns)] += self._sums_by_class(together, columns)
             if own:  # half, because pairs within the rows are there in both orders
-                sums.by_class[:, :, self._classes_of(rows)] -= 0.5 * self._sums_by_class(together[:, :, :own], rows)
-            sums.row_sums[:, :size] += np.stack([to_numpy(each) for each in row_sums])
-            sums.row_sums[:, start - rows.start + own : columns.stop - rows.start] += column_sums[:, own:]
+                by_class[:, :, self._classes_of(rows)] -= 0.5 * self._sums_by_class(together[:, :, :own], rows)
+            all_row_sums[:, :size] += np.stack([to_numpy(each) for each in row_sums])
+            all_row_sums[:, start - rows.start + own : columns.stop - rows.start] += column_sums[:, own:]
             if self._doubles:  # squares of one width are the values of the next
                 squares[:-1] = 2 * column_sums.sum(axis=1)[1:] - column_sums[:, :own].sum(axis=1)[1:]
-            sums.squares += squares
-        return sums
+            all_squares += squares
+        return by_class, all_row_sums, all_squares
 
     def _sums_by_class(self, values: Array, columns: slice) -> np.ndarray:
         """Sums over the columns of each class, in the last axis; points are sorted by class."""
@@ -354,19 +342,6 @@ def class_gram(X: Array, y: Targets, gammas: ArrayLike, kernel: Kernel | None = 
            [0.  , 0.  , 0.05]])
     """
     return ClassPairs(X, y, gammas, kernel).gram()
-
-
-def without_self_pairs(
-    squared_norms: np.ndarray, counts: np.ndarray, self_similarity: np.ndarray, classes: np.ndarray
-) -> np.ndarray:
-    """‖m_j‖² as means over pairs of different points, from means over all pairs; arrays of shape (L, K)."""
-    if counts.min() < 2:
-        lonely = classes.tolist()[int(np.argmin(counts))]
-        raise ValueError(
-            f"A class mean of one point has no pairs of different points: class {lonely!r} has one member. Give it "
-            "more, or leave it out; means with pairs of a point with itself, unbiased=False, take any."
-        )
-    return (counts * squared_norms - self_similarity) / (counts - 1)
 
 
 def stratified_rows(y: Targets, n_samples: int | None, rng: np.random.Generator) -> np.ndarray:

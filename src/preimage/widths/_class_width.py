@@ -1,6 +1,6 @@
 """Widths from labelled points: where class means in feature space lie farthest apart."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,15 +9,16 @@ from sklearn.utils.multiclass import type_of_target
 
 from preimage._engine.arrays import as_points, from_device, in_memory, take_rows
 from preimage._engine.finite import gives_finite_numbers
+from preimage._engine.registry import Part, Registry
 from preimage._engine.typing import Array, Rows, Targets
 from preimage._engine.validation import generator
 from preimage._engine.warnings import unwarned, warn_user
 from preimage.exceptions import ConvergenceWarning
-from preimage.kernels._bandwidth import CLASS_RULES, is_class_rule, resolve_gamma
+from preimage.kernels._bandwidth import is_class_rule, resolve_gamma
 from preimage.kernels._kernel import Kernel
 from preimage.kernels._radial import Gaussian
-from preimage.widths._class_gram import ClassGram, ClassPairs, require_width, stratified_rows
-from preimage.widths._dispersion import Peak, dispersion, find_peak
+from preimage.widths._class_gram import ClassGram, class_gram, require_width, stratified_rows
+from preimage.widths._enclosing import Ball, centered, gram_ball
 
 # Widths are 2^k times one over the median squared distance, from the first k to the last: peaks of the data sets in
 # docs/results lie within, and where one does not the grid grows.
@@ -28,6 +29,91 @@ MORE_OCTAVES = (4, 8, 16)
 # Points from which a rule for `gamma` finds its width. All pairs of them take about a second; with ten times more, a
 # hundred times longer, class means would be more precise than the peak is sharp.
 CLASS_POINTS = 4000
+# Values within this fraction of the largest count as one plateau: a curve that levels off for narrow kernels, of which
+# the widest one is taken. Ten times more would take the flanks of a broad peak for a plateau.
+PLATEAU = 1e-3
+# Negative eigenvalues below this fraction of the largest squared norm are rounding errors of sums over classes. Larger
+# ones are removed, which costs a full decomposition; they move the radius by as much as they are large.
+POSITIVE = 1e-12
+
+
+def squared_class_distances(G: np.ndarray) -> np.ndarray:
+    """‖m_m − m_n‖² = G_mm + G_nn − 2G_mn over pairs m < n, shape (L, K(K − 1)/2), from G of shape (L, K, K).
+
+    Estimates without pairs of a point with itself can be negative where classes are alike; they become zero.
+    """
+    diagonal = np.einsum("lkk->lk", G)
+    left, right = np.triu_indices(G.shape[1], 1)
+    return np.maximum(diagonal[:, left] + diagonal[:, right] - 2 * G[:, left, right], 0)
+
+
+def class_balls(G: np.ndarray) -> list[Ball]:
+    """The smallest ball around the class means for every width.
+
+    Without pairs of a point with itself, estimates of G may have negative eigenvalues, so that no points have these
+    inner products. The nearest matrix without negative eigenvalues on vectors of sum zero is used instead.
+    """
+    return [gram_ball(_euclidean(each)) for each in G]
+
+
+def alignment(gram: ClassGram) -> np.ndarray:
+    r"""Centred kernel–target alignment of every width, shape (L,).
+
+    .. math:: \frac{\langle HKH, T\rangle}{\|HKH\|\, \|HTH\|}, \qquad T_{ij} = [y_i = y_j],
+
+    the cosine of the angle between kernel matrix and the ideal one, H = I − 11ᵀ/N: what sums over classes, the sum of
+    squares and row sums of K tell.
+    """
+    counts = gram.counts.astype(float)
+    n = counts.sum()
+    with_all = np.einsum("lmn,n->lm", gram.values, counts)  # mean over class m of the row sums
+    total = with_all @ counts
+    own = np.einsum("lkk->lk", gram.values) @ counts**2
+    product = own - 2 / n * with_all @ counts**2 + total * (counts @ counts) / n**2
+    squared_norm = gram.squared_norms - 2 / n * gram.squared_row_sums + total**2 / n**2
+    target = counts @ counts - 2 / n * (counts**3).sum() + (counts @ counts) ** 2 / n**2
+    return product / np.sqrt(np.maximum(squared_norm * target, np.finfo(float).tiny))
+
+
+def _distances(summary: Callable[..., np.ndarray]) -> Callable[[ClassGram, bool], np.ndarray]:
+    """A rule from a summary of the distances between class means, over the last axis."""
+    return lambda gram, unbiased: summary(np.sqrt(squared_class_distances(gram.means(unbiased))), axis=1)
+
+
+#: What a width from class means makes largest: functions of a class Gram matrix, and of whether pairs of a point with
+#: itself are left out, which alignment cannot do.
+CLASS_RULES: Registry[np.ndarray] = Registry(
+    "rule for a width from class means",
+    Part(
+        "enclosing_ball",
+        lambda gram, unbiased: np.array([ball.radius for ball in class_balls(gram.means(unbiased))]),
+        "largest radius of the smallest ball around the class means",
+    ),
+    Part("mean_distance", _distances(np.mean), "largest mean distance between two class means"),
+    Part("median_distance", _distances(np.median), "largest median distance between two class means"),
+    Part("min_distance", _distances(np.min), "largest smallest distance between two class means"),
+    Part("max_distance", _distances(np.max), "largest distance between two class means"),
+    Part("alignment", lambda gram, unbiased: alignment(gram), "largest centred kernel–target alignment"),
+)
+
+
+@dataclass(frozen=True)
+class Peak:
+    """The largest value of a curve over widths.
+
+    Parameters
+    ----------
+    index : int
+        Its position on the grid: of a plateau, that of the smallest γ.
+    gamma : float
+        The width there, or at the top of the parabola through it and its neighbours.
+    at_edge : {-1, 0, 1}
+        Whether it is the first or last width of the grid, beyond which the curve may rise further.
+    """
+
+    index: int
+    gamma: float
+    at_edge: int
 
 
 @dataclass(frozen=True)
@@ -107,19 +193,13 @@ def class_width(
     >>> round(class_width(X, y), 4), round(class_width(X, y, "alignment"), 4)
     (0.0006, 0.001)
     """
-    if rule not in CLASS_RULES:
-        raise ValueError(f"Unknown rule {rule!r} for a width from class means; known: {', '.join(CLASS_RULES)}.")
+    rule = CLASS_RULES[rule].name
     kernel, X = Gaussian() if kernel is None else kernel, as_points(X)
     y = check_class_labels(f"gamma={rule!r}", y, X.shape[0], 2 if unbiased and rule != "alignment" else 1)
     rows = stratified_rows(y, n_samples, generator(0))
     X = X if rows.size == y.size else take_rows(X, rows)
     curves = width_curves(X, y[rows], rule, kernel=kernel, unbiased=unbiased, criteria=(rule,))
     return settled_gamma(curves, X, kernel, rule)
-
-
-def needs_labels(kernel: Kernel) -> bool:
-    """Whether the width of a kernel, or of a part of it, is found from class means."""
-    return any(is_class_rule(value) for _, value, _ in kernel.open_parameters())
 
 
 @unwarned()
@@ -157,7 +237,7 @@ def with_class_widths(kernel: Kernel, X: Array, y: Targets) -> Kernel:
     >>> round(kernel.left.gamma, 2)
     0.2
     """
-    if not needs_labels(kernel):
+    if not any(is_class_rule(value) for _, value, _ in kernel.open_parameters()):
         return kernel
     return kernel.rebuilt(
         lambda part: with_class_widths(part, kernel.inputs_of_parts(X), y),
@@ -174,7 +254,7 @@ def width_curves(
     gammas: ArrayLike | None = None,
     kernel: Kernel | None = None,
     unbiased: bool = True,
-    criteria: Iterable[str] = CLASS_RULES,
+    criteria: Iterable[str] = CLASS_RULES.names,
 ) -> WidthCurves:
     """Curves of all `criteria`, and the peak of `criterion`, from one class Gram matrix.
 
@@ -183,14 +263,22 @@ def width_curves(
     kernel = Gaussian() if kernel is None else kernel
     require_width(kernel)
     names = tuple(dict.fromkeys((criterion, *criteria)))
-    gram = ClassPairs(X, y, _first_grid(X, kernel) if gammas is None else gammas, kernel).gram()
-    curves = _curves(gram, names, criterion, unbiased, interpolate=gammas is None)
-    for octaves in MORE_OCTAVES if gammas is None else ():
+
+    def curves_of(gram: ClassGram) -> WidthCurves:
+        curves = {name: CLASS_RULES[name].make(gram, unbiased) for name in names}
+        return WidthCurves(gram.gammas, curves, find_peak(gram.gammas, curves[criterion], gammas is None), gram)
+
+    octaves = 2.0 ** np.arange(FIRST_OCTAVE, LAST_OCTAVE + 1)
+    grid = resolve_gamma("median", X, kernel.metric) * octaves if gammas is None else gammas
+    curves = curves_of(class_gram(X, y, grid, kernel))
+    for count in MORE_OCTAVES if gammas is None else ():
         if curves.peak is None or not curves.peak.at_edge:
             break
-        more = _further(curves.gammas, curves.peak.at_edge, octaves)
-        gram = gram.joined(ClassPairs(X, y, more, kernel).gram())
-        curves = _curves(gram, names, criterion, unbiased, interpolate=True)
+        # Further octaves beyond the end where the curve still rises.
+        lower, upper = np.arange(-count, 0), np.arange(1, count + 1)
+        below = curves.peak.at_edge < 0
+        more = curves.gammas[0 if below else -1] * 2.0 ** (lower if below else upper)
+        curves = curves_of(curves.gram.joined(class_gram(X, y, more, kernel)))
     return curves
 
 
@@ -244,16 +332,67 @@ def check_class_labels(who: str, y: Targets, n: int, min_members: int = 1) -> np
     return y
 
 
-def _curves(gram: ClassGram, names: Iterable[str], criterion: str, unbiased: bool, interpolate: bool) -> WidthCurves:
-    curves = {name: dispersion(gram, name, unbiased) for name in names}
-    return WidthCurves(gram.gammas, curves, find_peak(gram.gammas, curves[criterion], interpolate), gram)
+def find_peak(gammas: ArrayLike, values: ArrayLike, interpolate: bool = True) -> Peak | None:
+    """The width of the largest value; of a plateau the smallest γ, which is the widest kernel.
+
+    Parameters
+    ----------
+    gammas : array of shape (L,)
+        Increasing.
+    values : array of shape (L,)
+    interpolate : bool, default=True
+        Whether to go to the top of the parabola in log γ through the peak and its neighbours.
+
+    Returns
+    -------
+    Peak or None
+        None when no value is positive: the means cannot be told apart at any width.
+    """
+    gammas, values = np.asarray(gammas, dtype=float), np.asarray(values, dtype=float)
+    top = int(np.argmax(values))
+    if not values[top] > 0:
+        return None
+    index = top
+    while index > 0 and values[index - 1] >= (1 - PLATEAU) * values[top]:
+        index -= 1
+    # A plateau of several values that ends with the grid is one; a single value there may lie on a rising curve.
+    at_edge = -1 if index == 0 else int(index == len(values) - 1)
+    # Two similar values may lie on both sides of a maximum; three are a plateau.
+    is_peaked = 0 < top < len(values) - 1 and top - index < 2
+    if not interpolate or at_edge or not is_peaked:
+        return Peak(index, float(gammas[index]), at_edge if len(values) > 1 else 0)
+    x = np.log(gammas[top - 1 : top + 2])
+    return Peak(top, float(np.exp(_parabola_top(x, values[top - 1 : top + 2]))), 0)
 
 
-def _first_grid(X: Array, kernel: Kernel) -> np.ndarray:
-    return resolve_gamma("median", X, kernel.metric) * 2.0 ** np.arange(FIRST_OCTAVE, LAST_OCTAVE + 1)
+def _parabola_top(x: np.ndarray, y: np.ndarray) -> float:
+    left, right = (y[1] - y[0]) / (x[1] - x[0]), (y[2] - y[1]) / (x[2] - x[1])
+    curvature = (right - left) / (x[2] - x[0])
+    if not curvature < 0:
+        return x[1]
+    # The derivative at the middle of the first two is `left`; it falls to zero where the maximum is.
+    top = (x[0] + x[1]) / 2 - left / (2 * curvature)
+    return min(max(top, x[0]), x[2])
 
 
-def _further(gammas: np.ndarray, side: int, octaves: int) -> np.ndarray:
-    if side < 0:
-        return gammas[0] * 2.0 ** np.arange(-octaves, 0)
-    return gammas[-1] * 2.0 ** np.arange(1, octaves + 1)
+def _euclidean(G: np.ndarray) -> np.ndarray:
+    """The nearest Gram matrix of points whose mean is zero."""
+    G = centered(G)
+    if _is_positive(G):
+        return G
+    # Leaving out negative eigenvalues gives the nearest positive semidefinite matrix in Frobenius norm.
+    values, vectors = np.linalg.eigh(G)
+    return (vectors * np.maximum(values, 0)) @ vectors.T
+
+
+def _is_positive(centered: np.ndarray) -> bool:
+    """Whether no eigenvalue is negative beyond rounding errors: a factorisation is much cheaper than all of them."""
+    n = len(centered)
+    scale = float(np.abs(np.diagonal(centered)).max())
+    # The constant vector has the eigenvalue zero, which rounding may make negative; it is raised to the scale of the
+    # others.
+    try:
+        np.linalg.cholesky(centered + scale / n + POSITIVE * scale * np.eye(n))
+    except np.linalg.LinAlgError:
+        return scale == 0
+    return True

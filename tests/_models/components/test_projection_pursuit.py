@@ -8,8 +8,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import kurtosis, moment, skew
 
 from preimage._models.components import MomentIndex, projection_pursuit
-from preimage._models.components._moment_index import GreatCircles, mixed_moments
-from preimage._models.components._projection_pursuit import _rounds
+from preimage._models.components._projection_pursuit import GreatCircles, _rounds, mixed_moments
 
 
 def white(X, weights=None):

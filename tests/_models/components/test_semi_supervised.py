@@ -19,7 +19,8 @@ C, SCALE = 2.0, 0.6
 
 
 def solve(targets, n_components=3, *, c=C, scale=SCALE, data=X, kernel=KERNEL, labelled=LABELLED):
-    sample = FeatureSample.exact(kernel, kernel.inputs(data), labelled)
+    points = kernel.inputs(data)
+    sample = FeatureSample.of(kernel, points, points, points[labelled])
     return semi_supervised_subspace(sample, targets, n_components, label_weight=c, scale=scale)
 
 
@@ -117,12 +118,10 @@ def test_the_projection_is_idempotent_and_orthogonal():
     np.testing.assert_allclose(residual, 0, atol=1e-9)
 
 
-def test_landmarks_that_are_all_points_change_nothing():
-    exact = solve([SIGNS, None, SIGNS])
-    sample = FeatureSample.on_landmarks(KERNEL, X, X, X[LABELLED])
-    other = semi_supervised_subspace(sample, [SIGNS, None, SIGNS], 3, label_weight=C, scale=SCALE)
-    np.testing.assert_allclose(other.variances, exact.variances, rtol=1e-8)
-    np.testing.assert_allclose(other.subspace.coordinates(NEW), exact.subspace.coordinates(NEW), atol=1e-7)
+def test_rows_beyond_the_span_add_to_the_variance_alone():
+    sample = FeatureSample.of(KERNEL, X, X[::2], X[LABELLED])
+    np.testing.assert_allclose(sample.trace, 40)
+    assert 0 < sample.inside < 40 and sample.at_points.shape[0] == 20
 
 
 def test_duplicates_and_precomputed_values_are_no_obstacle():

@@ -15,8 +15,12 @@ import preimage
 from preimage import KernelPCA
 from preimage.cli import _app
 from preimage.cli.commands import _denoise
+<<<<<<< HEAD
 from preimage.cli.runs import _partial
 from preimage.estimators import _landmark_fit
+=======
+from preimage.estimators import _kernel_input
+>>>>>>> main
 from preimage.estimators._automatic_folds import automatic_folds
 from preimage.kernels import resolve_gamma
 from preimage.model_selection import DenoisingSearch
@@ -338,7 +342,7 @@ def test_tables_of_many_short_rows_are_denoised_in_chunks(table, tmp_path, monke
     words = [*FAST, "--no-plot", "--force"]
     landmarks = lambda: json.loads((tmp_path / "clean.json").read_text()).get("landmarks")
     assert run(source, tmp_path / f"clean.{kind}", *words).exit_code == 0 and landmarks() is None
-    monkeypatch.setattr(_landmark_fit, "MOST_EXACT_ROWS", 50)
+    monkeypatch.setattr(_kernel_input, "MOST_EXACT_ROWS", 50)
     assert run(source, tmp_path / f"clean.{kind}", *words).exit_code == 0 and landmarks() is not None
     assert run(source, tmp_path / f"clean.{kind}", *words, "--landmarks", "none").exit_code == 0 and landmarks() is None
     # Where chunks cannot be written, the rows are worked on as before.

@@ -20,7 +20,7 @@ from preimage._models.components._principal import MOST_ROUNDING, PrincipalSubsp
 from preimage.eigensolvers._eigensolver import EigenResult
 from preimage.exceptions import IndefiniteKernelWarning, RankWarning, UnsupportedKernelError
 from preimage.feature_space import Expansion, KernelMoments, Subspace
-from preimage.feature_space._whitening import frame_of, landmark_gram
+from preimage.feature_space._subspace import frame_of, landmark_gram
 from preimage.kernels import Kernel
 from preimage.kernels._door import value_rounding
 from preimage.landmarks import Landmarks, LandmarkSelector

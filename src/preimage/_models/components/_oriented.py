@@ -1,7 +1,7 @@
 """Oriented kernel PCA: features that vary with a signal and not with a noise."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -12,14 +12,10 @@ from preimage._engine.arrays import (
     device_kwargs,
     epsilon,
     from_numpy,
-    in_double,
-    in_memory,
-    is_lazy,
     take_rows,
 )
 from preimage._engine.lapack import triangular_solve
 from preimage._engine.linalg import (
-    are_determined,
     cholesky,
     determined_count,
     eigh_descending,
@@ -30,14 +26,20 @@ from preimage._engine.linalg import (
     require_variance,
     svd,
 )
-from preimage._engine.memory import memory_budget
 from preimage._engine.rows import sum_rows
 from preimage._engine.typing import Array, Rows
-from preimage._engine.validation import check_finite_block
 from preimage._engine.warnings import warn_user
+from preimage._models.components._features import (
+    BLOCK,
+    Features,
+    are_features,
+    coordinate_moments,
+    coordinates_in,
+    largest_value,
+)
 from preimage._models.components._principal import MOST_ROUNDING, warn_of_rounding
 from preimage.exceptions import RankWarning
-from preimage.feature_space import Expansion, Moments, Subspace
+from preimage.feature_space import Moments, Subspace
 from preimage.invariances import TangentCovariance
 from preimage.kernels._door import value_rounding
 
@@ -84,59 +86,32 @@ def rayleigh(signal_factor: Array, noise: Array, n_components: int | None = None
             f"A ratio of signal to noise needs noise in every direction; the noise matrix of shape "
             f"{tuple(noise.shape)} is not positive definite. Add a ridge to it, or a larger one."
         )
-    U, singular, _ = svd(_solve_lower(factor, signal_factor))
+    if isinstance(factor, np.ndarray):
+        lower, upper = partial(triangular_solve, factor), partial(triangular_solve, factor, transposed=True)
+    else:
+        solve = array_namespace(factor).linalg.solve
+        lower, upper = partial(solve, factor), partial(solve, factor.T)
+    U, singular, _ = svd(lower(signal_factor))
     count = singular.shape[0] if n_components is None else min(n_components, singular.shape[0])
-    directions = _solve_upper(factor, U[:, :count])
+    directions = upper(U[:, :count])
     return singular[:count] ** 2, directions * fix_signs(directions)
 
 
-def _solve_lower(factor: Array, B: Array) -> Array:
-    """L⁻¹ B."""
-    if isinstance(factor, np.ndarray):
-        return triangular_solve(factor, B)
-    return array_namespace(factor).linalg.solve(factor, B)
-
-
-def _solve_upper(factor: Array, B: Array) -> Array:
-    """L⁻ᵀ B."""
-    if isinstance(factor, np.ndarray):
-        return triangular_solve(factor, B, transposed=True)
-    return array_namespace(factor).linalg.solve(factor.T, B)
-
-
-# Rows whose coordinates are computed and summed together: their kernel values with a thousand points take 8 MB.
-BLOCK = 1024
-# Arrays of the size of a Gram matrix that exist together in a fit on all points: measured as a peak of 11.
-GRAM_COPIES = 11
-
-
 @dataclass(frozen=True)
-class OrientedFeatures:
-    """The result of oriented kernel PCA.
+class OrientedFeatures(Features):
+    """The result of oriented kernel PCA: w = V R, and features are coordinates in the frame times the `mixing` R.
 
     Attributes
     ----------
-    vectors : Expansion of k vectors
-        The features w; not orthogonal.
-    offset : array of shape (k,)
-        ⟨wⱼ, mean⟩, so that features of the data have mean zero.
     ratios : array of shape (k,)
         Signal over noise plus ridge, descending. They are also the variances of the features, whose noise and ridge
         add up to one.
     noise : array of shape (k,)
         ⟨wⱼ, S_N wⱼ⟩, at most one: the rest is ridge.
-    subspace : Subspace
-        The mean and an orthonormal frame V of the span of the features.
-    mixing : array of shape (k, k)
-        Upper triangular R with w = V R: features are coordinates in the frame times R.
     """
 
-    vectors: Expansion
-    offset: Array
     ratios: Array
     noise: Array
-    subspace: Subspace
-    mixing: Array
 
 
 @dataclass(frozen=True)
@@ -192,34 +167,9 @@ class Noise:
         return sum(terms[1:], start=terms[0]) if terms else None
 
 
-def require_room(points: Array) -> None:
-    """Refuse points whose frame, and matrices in its coordinates, take more than half of the free memory."""
-    n, budget = points.shape[0], memory_budget(None, points)
-    needed = GRAM_COPIES * 8 * n * n
-    if needed > budget:
-        raise MemoryError(
-            f"Oriented kernel PCA on {n} points needs {needed / 1e9:.1f} GB of memory, and half of what is free is "
-            f"{budget / 1e9:.1f} GB. Give landmarks=1000, say."
-        )
-
-
-def coordinate_moments(space: Subspace, X: Rows, weights: np.ndarray | None = None) -> Moments:
-    """Count, mean and scatter of the coordinates of the rows of X in a subspace; X may be lazy."""
-    coordinates = _coordinates_in(space, X)
-
-    def moments(rows: Array, weights: np.ndarray | None) -> Moments:
-        Y = coordinates(rows)
-        if weights is not None and not weights.any():
-            return Moments.empty(Y)
-        return Moments.of(Y, None if weights is None else from_numpy(weights, Y))
-
-    device_of = space.frame.coefficients
-    return sum_rows(moments, X, weights, rows=BLOCK, device_of=device_of, message="Learning from rows")
-
-
 def pair_moment(space: Subspace, X: Rows, X_noisy: Rows, weights: np.ndarray | None = None) -> Array:
     """Second moment of φ(x) − φ(x′) in the coordinates of a subspace, shape (r, r); both sets of rows may be lazy."""
-    coordinates = _coordinates_in(space, X, X_noisy)
+    coordinates = coordinates_in(space, X, X_noisy)
     weights = np.ones(X.shape[0]) if weights is None else weights
 
     def second_moment(rows: Array, noisy: Array, weights: np.ndarray) -> Array:
@@ -280,8 +230,6 @@ def oriented_features(
     return OrientedFeatures(
         space.frame @ directions,
         directions.T @ mean,
-        ratios,
-        xp.sum(directions * (noise @ directions), axis=0),
         Subspace(
             space.frame @ Q,
             space.frame @ mean[:, None],
@@ -289,20 +237,9 @@ def oriented_features(
             origin_squared_norm=float(mean @ mean),
         ),
         R,
+        ratios,
+        xp.sum(directions * (noise @ directions), axis=0),
     )
-
-
-def _coordinates_in(space: Subspace, *data: Rows) -> Callable[[Rows], Array]:
-    """Coordinates of blocks of data in double precision, with the points of the frame prepared once.
-
-    Rows that were not in memory are looked at first.
-    """
-    kernel, factor = space.frame.kernel, space.frame.coefficients
-    values = kernel.prepare(space.frame.points)
-    if any(is_lazy(rows) for rows in data):
-        checked = lambda rows: check_finite_block("Oriented kernel PCA", as_points(in_memory(rows)))
-        return lambda rows: values(in_double(checked(rows))) @ factor
-    return lambda rows: values(rows if kernel.points_are_row_numbers else in_double(rows)) @ factor
 
 
 def _root(covariance: Array) -> Array:
@@ -326,15 +263,13 @@ def _kept(
     variance = float(xp.linalg.trace(covariance))
     require_variance(kernel, variance, float(signal.mean @ signal.mean), ratios.dtype)
     points = space.frame.points if points is None else points
-    rounding, dtype = value_rounding(kernel, points, on_average=True), kernel.value_type(points)
-    largest = float(xp.max(kernel.diagonal(space.frame.points)))
-    coefficients, lengths = (space.frame @ directions).coefficients, xp.sum(directions * directions, axis=0)
+    vectors, lengths = space.frame @ directions, xp.sum(directions * directions, axis=0)
     # Eigenvalues of the covariance have errors of ε times the largest, so that a variance along w has ε λ₁ ‖w‖².
-    sums = determined_count(epsilon(ratios.dtype) * variance * lengths, ratios, dtype)
-    are = are_determined(coefficients, xp.sqrt(ratios), lengths, rounding, largest, dtype)
-    count = min(sums, leading_count(are))
+    sums = determined_count(epsilon(ratios.dtype) * variance * lengths, ratios, kernel.value_type(points))
+    count = min(sums, leading_count(are_features(vectors, points, xp.sqrt(ratios), lengths)))
     if count == 0:  # as in kernel PCA, the first is kept where its values are more than rounding errors
-        error = rounding * largest * float(xp.sqrt(xp.sum(coefficients[:, 0] ** 2)))
+        rounding = value_rounding(kernel, points, on_average=True) * largest_value(vectors)
+        error = rounding * float(xp.sqrt(xp.sum(vectors.coefficients[:, 0] ** 2)))
         if error > MOST_ROUNDING * float(ratios[0]) ** 0.5:
             raise no_variance(kernel)
         warn_of_rounding(kernel)

@@ -11,8 +11,7 @@ from preimage._engine.linalg import determined_count, fix_signs, require_varianc
 from preimage._engine.typing import Array
 from preimage._engine.warnings import warn_user
 from preimage.eigensolvers._eigensolver import SOLVER_ROUNDING, EigenResult, Eigensolver
-from preimage.eigensolvers._libraries import Dense
-from preimage.eigensolvers._names import EigenOptions
+from preimage.eigensolvers._names import Dense, EigenOptions
 from preimage.exceptions import ConvergenceWarning, IndefiniteKernelWarning, RankWarning
 from preimage.feature_space import Expansion, Gram, Subspace, require_finite
 from preimage.feature_space._gram import CenteredGram

@@ -111,7 +111,7 @@ class KernelTable:
         cls, data: LabelledData, points: Array, options: FisherOptions, landmarks: Landmarks | None = None
     ) -> "KernelTable":
         if points is data.X:
-            require_memory(data.X, options.max_memory)
+            _require_memory(data.X, options.max_memory)
             return cls(data, points, options, gram_matrix(data.kernel, points), None)
         values, gram = gram_matrix(data.kernel, data.X, points), gram_matrix(data.kernel, points)
         return cls(data, points, options, values, gram, landmarks)
@@ -193,7 +193,7 @@ def fits_in_memory(X: Array, max_memory: int | str | None, n_more: int = 0) -> b
     return (GRAM_COPIES + n_more) * 8 * X.shape[0] ** 2 <= memory_budget(max_memory, X)
 
 
-def require_memory(X: Array, max_memory: int | str | None) -> None:
+def _require_memory(X: Array, max_memory: int | str | None) -> None:
     """Refuse a Gram matrix, and the factor of it, that do not fit."""
     if not fits_in_memory(X, max_memory):
         n, budget = X.shape[0], memory_budget(max_memory, X)

@@ -45,7 +45,7 @@ from preimage._engine.validation import (
 from preimage._models.machines import Compression, KernelMachine, compress_machine, in_final_precision
 from preimage.estimators._bounded_fit import bounded_iterations
 from preimage.estimators._classifier import AnyDeviceClassifierMixin
-from preimage.estimators._finite_results import FiniteResults
+from preimage.estimators._estimator import Estimator
 from preimage.estimators._kernel_pca import KernelPCA
 from preimage.estimators._preimages import points_of
 from preimage.estimators.compressed._trials import trials_of
@@ -53,7 +53,6 @@ from preimage.feature_space import Expansion
 from preimage.interop import Folded, fold, machine_of, to_onnx
 from preimage.interop._pipeline import final_step
 from preimage.kernels import Precomputed, gammas_of
-from preimage.persistence import Saved
 from preimage.reduced_sets import REDUCERS, Reducer, as_reducer
 from preimage.solvers import Preimage, PreimageResult, TargetSolver, as_preimage
 
@@ -71,7 +70,7 @@ def _figure(name: str) -> Any:
     return property(figure)
 
 
-class Compressed(ReportsProgress, FiniteResults, Saved, BaseEstimator):
+class Compressed(ReportsProgress, Estimator):
     """What compressed machines of all kinds share.
 
     `fit` trains the original and compresses it; `compress` does the same to a model that is fitted already.
@@ -132,7 +131,6 @@ class Compressed(ReportsProgress, FiniteResults, Saved, BaseEstimator):
         """
         check_parameters(self)
         X, y = (all_rows(type(self).__name__, each, None) for each in (X, y))
-        _require_two_weighted_classes(self, y, fit_params.get("sample_weight"))
         template = self._template()
         last = final_step(template)
         if not type(last).__module__.startswith("preimage."):  # which would take tensors for arrays, or fail
@@ -725,18 +723,6 @@ def _with_known_gram(machine: KernelMachine, X: Rows | None) -> KernelMachine:
     return machine.with_expansion(known)
 
 
-def _require_two_weighted_classes(model: "Compressed", y: Targets | None, sample_weight: Array | None) -> None:
-    """libsvm's message for this does not name what was wrong."""
-    if model.kind != "classifier" or y is None or sample_weight is None:
-        return
-    present = np.unique(np.asarray(y)[np.asarray(sample_weight) > 0])
-    if present.size < 2:
-        raise ValueError(
-            f"{type(model).__name__} needs examples of two classes with a positive sample_weight; got "
-            f"{present.size} class ({present.tolist()})."
-        )
-
-
 @contextmanager
 def _libsvm_in_words(model: "Compressed", original: Any) -> Iterator[None]:
     """Messages of libsvm are bytes, such as b'gamma < 0': say whose they are, and what helps."""
@@ -746,9 +732,13 @@ def _libsvm_in_words(model: "Compressed", original: Any) -> Iterator[None]:
         said = error.args[0] if error.args else None
         if not isinstance(said, bytes):
             raise
+        said = said.decode()
+        advice = (
+            " Inputs that differ by rounding errors only may get a negative variance; scale them, or give gamma as a"
+        )
         raise ValueError(
-            f"{type(model).__name__} could not fit {type(original).__name__}: libsvm says {said.decode()!r}. Inputs "
-            "that differ by rounding errors only may get a negative variance; scale them, or give gamma as a number."
+            f"{type(model).__name__} could not fit {type(original).__name__}: libsvm says {said!r}."
+            + (f"{advice} number." if "gamma" in said else "")
         ) from error
 
 

@@ -59,21 +59,17 @@ def _one_vs_one(graph: OnnxGraph, output: Any, F: Tensor) -> dict[str, Described
 
 def _one_vs_rest(graph: OnnxGraph, output: Any, F: Tensor) -> dict[str, Described]:
     k = output.n_functions
-    decision: Described = (_column(graph, F), graph.dtype, None) if k == 1 else (F, graph.dtype, k)
     above = graph.cast(graph.add("Greater", F, float(output.threshold)), "int64")
-    label: Described
-    if output.multilabel:
-        label = (above, np.int64, k)
-    else:
-        chosen = _column(graph, above) if k == 1 else _first_largest(graph, F)
-        label = _labels(graph, output.classes, chosen)
-    return {"label": label, "decision": decision}
+    chosen = _column(graph, above) if k == 1 else _first_largest(graph, F)
+    label = (above, np.int64, k) if output.multilabel else _labels(graph, output.classes, chosen)
+    return {"label": label, "decision": _decision(graph, F, k)}
 
 
 def _logistic(graph: OnnxGraph, output: Any, F: Tensor) -> dict[str, Described]:
-    k = output.n_functions
-    decision: Described = (F, graph.dtype, k) if k > 1 else (_column(graph, F), graph.dtype, None)
-    return {"label": _labels(graph, output.classes, _winners(graph, output, F)), "decision": decision}
+    return {
+        "label": _labels(graph, output.classes, _winners(graph, output, F)),
+        "decision": _decision(graph, F, output.n_functions),
+    }
 
 
 def _winners(graph: OnnxGraph, output: Any, F: Tensor) -> Tensor:
@@ -127,12 +123,9 @@ def _calibrated_probabilities(graph: OnnxGraph, output: Any, F: Tensor) -> Descr
     return calibrated_probabilities(graph, output, D), graph.dtype, n
 
 
-def _binary_probabilities(graph: OnnxGraph, output: Any, F: Tensor) -> Described:
-    return class_probabilities(graph, graph.add("Neg", F), output.probA, output.probB, 2), graph.dtype, 2
-
-
-def _one_vs_one_probabilities(graph: OnnxGraph, output: Any, F: Tensor) -> Described:
+def _pair_probabilities(graph: OnnxGraph, output: Any, F: Tensor) -> Described:
     n = output.classes.size
+    F = graph.add("Neg", F) if isinstance(output, Binary) else F
     return class_probabilities(graph, F, output.probA, output.probB, n), graph.dtype, n
 
 
@@ -154,8 +147,9 @@ def _one_vs_rest_probabilities(graph: OnnxGraph, output: Any, F: Tensor) -> Desc
 
 
 def _regression(graph: OnnxGraph, output: Any, F: Tensor) -> dict[str, Described]:
-    flat = output.flat and output.n_outputs == 1
-    return {"prediction": (_column(graph, F) if flat else F, graph.dtype, None if flat else output.n_outputs)}
+    if output.flat:
+        return {"prediction": _decision(graph, F, output.n_outputs)}
+    return {"prediction": (F, graph.dtype, output.n_outputs)}
 
 
 def _detection(graph: OnnxGraph, output: Any, F: Tensor) -> dict[str, Described]:
@@ -204,6 +198,10 @@ def _column(graph: OnnxGraph, F: Tensor) -> Tensor:
     return graph.add("Squeeze", F, np.array([1]))
 
 
+def _decision(graph: OnnxGraph, F: Tensor, k: int) -> Described:
+    return (_column(graph, F), graph.dtype, None) if k == 1 else (F, graph.dtype, k)
+
+
 def _labels(graph: OnnxGraph, classes: np.ndarray, numbers: Tensor) -> Described:
     """The classes with the given numbers: integers where they are whole numbers, strings as strings."""
     kind = classes.dtype.kind
@@ -227,10 +225,10 @@ _OUTPUTS: dict[type, Callable[[OnnxGraph, Any, Tensor], dict[str, Described]]] =
 }
 
 _PROBABILITIES: dict[type, Callable[[OnnxGraph, Any, Tensor], Described]] = {
-    Binary: _binary_probabilities,
+    Binary: _pair_probabilities,
     Calibrated: _calibrated_probabilities,
     Logistic: _logistic_probabilities,
-    OneVsOne: _one_vs_one_probabilities,
+    OneVsOne: _pair_probabilities,
     OneVsRest: _one_vs_rest_probabilities,
 }
 

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.base import clone
 from sklearn.datasets import load_digits, make_circles
 from sklearn.decomposition import KernelPCA as Peer
 from sklearn.exceptions import NotFittedError
@@ -105,9 +106,17 @@ class TestColumnsOfZeros:
         assert model.component_preimages(3).shape == (3, 3)
 
 
-def test_two_spellings_of_one_parameter(X):
-    with pytest.raises(ValueError, match="two spellings of one parameter"):
-        KernelPCA(2, eigensolver="dense", eigen_solver="arpack").fit(X)
+def test_the_old_spelling_of_the_solver_warns(X):
+    new = KernelPCA(2, gamma=0.5, eigen_solver="block_krylov").fit(X)
+    with pytest.warns(FutureWarning, match="'eigensolver' 'eigen_solver'"):
+        old = KernelPCA(2, gamma=0.5, eigensolver="block_krylov").fit(X)
+    assert_allclose(old.transform(X), new.transform(X), rtol=0, atol=0)
+    assert "eigensolver" not in old.get_params() and clone(old).eigen_solver == "block_krylov"
+    with pytest.warns(FutureWarning):
+        old.set_params(eigensolver="dense")
+    assert old.eigen_solver == "dense" and KernelPCA(2, eigen_solver=None).fit(X).eigen_result_.converged
+    with pytest.warns(FutureWarning), pytest.raises(ValueError, match="two spellings of one parameter"):
+        KernelPCA(2, eigensolver="dense", eigen_solver="arpack")
 
 
 class TestThreads:
@@ -192,7 +201,7 @@ class TestWeights:
         if budget and solver == "dense":
             pytest.skip("the dense solver holds the matrix")
         reference = KernelPCA(3, gamma=0.5).fit(X, sample_weight=weights)
-        model = KernelPCA(3, gamma=0.5, eigensolver=solver, max_memory=budget).fit(X, sample_weight=weights)
+        model = KernelPCA(3, gamma=0.5, eigen_solver=solver, max_memory=budget).fit(X, sample_weight=weights)
         assert_allclose(model.transform(X), reference.transform(X), atol=1e-6)
 
     def test_scores_of_training_rows(self, rng, X):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from for_each import for_each
-from surfaces import DIRECTED, ISOTROPIC, MATRIX, POINTS, TALL, disguised, name
+from surfaces import DIRECTED, ISOTROPIC, MATRIX, POINTS, TALL, name
 
 from preimage.geometry import log_volume_element, metric_tensor
 from preimage.kernels import Cosine, Exponential, Gaussian, Linear, MappedInputs, Polynomial, ScaledInputs, Sigmoid
@@ -42,13 +42,6 @@ def test_volume_is_magnified_by_linear_maps():
     np.testing.assert_allclose(log_volume_element(MappedInputs(Polynomial(2), MATRIX), POINTS), expected, rtol=1e-12)
     np.testing.assert_allclose(
         log_volume_element(MappedInputs(Gaussian(0.5), TALL), POINTS), 0.5 * np.linalg.slogdet(TALL.T @ TALL)[1]
-    )
-
-
-def test_volume_by_differences():
-    kernel = Polynomial(3, gamma=0.3)
-    np.testing.assert_allclose(
-        log_volume_element(disguised(kernel), POINTS), log_volume_element(kernel, POINTS), atol=1e-9
     )
 
 

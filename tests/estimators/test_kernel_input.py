@@ -11,8 +11,8 @@ from preimage import (
     OrientedKernelPCA,
     SemiSupervisedKernelPCA,
 )
-from preimage.estimators import _landmark_fit, _semisupervised_kernel_pca
-from preimage.estimators._landmark_fit import as_selector, decided_landmarks, selection_rng, uses_landmarks
+from preimage.estimators import _kernel_input, _semisupervised_kernel_pca
+from preimage.estimators._kernel_input import as_selector, decided_landmarks, selection_rng, uses_landmarks
 from preimage.landmarks import AutoLandmarks, Uniform
 
 rng = np.random.default_rng(0)
@@ -43,8 +43,8 @@ def test_auto_takes_all_rows_while_they_are_few(estimator):
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda estimator: type(estimator).__name__)
 def test_auto_takes_landmarks_from_many_rows(estimator, monkeypatch):
-    monkeypatch.setattr(_landmark_fit, "MOST_EXACT_ROWS", 50)
-    monkeypatch.setattr(_landmark_fit, "DEFAULT_LANDMARKS", 20)
+    monkeypatch.setattr(_kernel_input, "MOST_EXACT_ROWS", 50)
+    monkeypatch.setattr(_kernel_input, "DEFAULT_LANDMARKS", 20)
     monkeypatch.setattr(_semisupervised_kernel_pca, "MOST_DENSE", 50)
     monkeypatch.setattr(_semisupervised_kernel_pca, "FEW", 20)
     assert n_points(estimator.fit(X, y)) <= 20
