@@ -15,12 +15,8 @@ import preimage
 from preimage import KernelPCA
 from preimage.cli import _app
 from preimage.cli.commands import _denoise
-<<<<<<< HEAD
 from preimage.cli.runs import _partial
-from preimage.estimators import _landmark_fit
-=======
 from preimage.estimators import _kernel_input
->>>>>>> main
 from preimage.estimators._automatic_folds import automatic_folds
 from preimage.kernels import resolve_gamma
 from preimage.model_selection import DenoisingSearch

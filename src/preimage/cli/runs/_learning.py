@@ -25,7 +25,7 @@ from preimage.cli.tables._sources import OPENERS, Source, exceeds, open_source, 
 from preimage.estimators import KernelImputer, KernelImputerCV, KernelPCA
 from preimage.estimators._automatic_folds import automatic_folds
 from preimage.estimators._cross_fit import FoldMoments, denoised_by_folds, out_of_fold, with_own_model
-from preimage.estimators._landmark_fit import DEFAULT_LANDMARKS, fitted_to_moments, landmark_inputs, too_large_for_exact
+from preimage.estimators._kernel_input import DEFAULT_LANDMARKS, fitted_to_moments, landmark_inputs, too_large_for_exact
 from preimage.estimators._robust_denoise import RobustOptions, denoised
 from preimage.feature_space import KernelMoments, Subspace
 from preimage.interop._pipeline import taken_apart
