@@ -259,7 +259,7 @@ def test_outputs_need_names_that_differ_in_more_than_capitals(tmp_path):
 
 # Files that write to paths or open files which `replacing` gave to their caller; one holds a lock besides, and the last
 # writes into a folder that it removes.
-GIVEN_A_PATH = {"cli/tables/_files.py", "cli/runs/_partial.py", "cli/runs/_inflation.py"}
+GIVEN_A_PATH = {"cli/tables/_files.py", "cli/runs/_partial.py", "cli/commands/_inflation.py"}
 
 
 @for_each("path", sorted(ROOT.rglob("*.py")), ids=lambda path: str(path.relative_to(ROOT)))

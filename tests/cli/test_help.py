@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 from preimage.cli import _app
 from preimage.cli._errors import ExitCode
 from preimage.cli._options import OLD_SPELLINGS
-from preimage.cli.runs import _compress
+from preimage.cli.commands import _compress
 
 GUIDES = Path(__file__).parents[2] / "docs" / "guides"
 MANUAL = (GUIDES / "command_line.md").read_text(encoding="utf-8")

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from preimage.cli import _app
 from preimage.cli._errors import ExitCode
-from preimage.cli.runs import _compress
+from preimage.cli.commands import _compress
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(30, 3))

@@ -25,8 +25,8 @@ import preimage
 from preimage import KernelPCA
 from preimage.cli import _app
 from preimage.cli.runs import _partial
-from preimage.cli.runs._claim import claimed
-from preimage.cli.tables import _files, _sources
+from preimage.cli.runs._partial import claimed
+from preimage.cli.tables import _sources
 
 X = np.random.default_rng(0).normal(size=(70, 3))
 FIXED = ["--components", "2", "--gamma", "0.5", "--seed", "1"]
@@ -228,7 +228,7 @@ def test_a_lock_of_a_dead_process_is_none(command, data, undisturbed, tmp_path):
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_folder_that_vanishes(command, data, tmp_path, monkeypatch):
     (tmp_path / "gone").mkdir()
-    chunks, read = _sources.Source.chunks, _files._read_npy
+    chunks = _sources.Source.chunks
 
     def vanish():
         for path in (tmp_path / "gone").glob("*"):
@@ -237,7 +237,6 @@ def test_a_folder_that_vanishes(command, data, tmp_path, monkeypatch):
             (tmp_path / "gone").rmdir()
 
     monkeypatch.setattr(_sources.Source, "chunks", lambda *a, **k: (vanish(), chunks(*a, **k))[1])
-    monkeypatch.setattr(_files, "_read_npy", lambda path: (vanish(), read(path))[1])
     result = run(command, data, tmp_path / "gone")
     assert result.exit_code == 3 and "No such file or directory" in result.output, result.output
 
@@ -248,7 +247,7 @@ def test_an_input_that_changes_while_it_is_read(command, data, tmp_path, monkeyp
     copy, folder = tmp_path / "in.npy", tmp_path / "out"
     folder.mkdir()
     copy.write_bytes(data.read_bytes())
-    chunks, read = _sources.Source.chunks, _files._read_npy
+    chunks = _sources.Source.chunks
 
     def change():
         status = copy.stat()
@@ -256,7 +255,6 @@ def test_an_input_that_changes_while_it_is_read(command, data, tmp_path, monkeyp
         os.utime(copy, ns=(status.st_atime_ns, status.st_mtime_ns))
 
     monkeypatch.setattr(_sources.Source, "chunks", lambda *a, **k: (change(), chunks(*a, **k))[1])
-    monkeypatch.setattr(_files, "_read_npy", lambda path: (change(), read(path))[1])
     result = run(command, copy, folder)
     assert result.exit_code == 3 and "has changed while it was read" in result.output, result.output
     assert not list(folder.iterdir())

@@ -1,6 +1,10 @@
 """The commands together."""
 
+import inspect
+import time
 from collections.abc import Callable
+from dataclasses import MISSING, fields
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -10,15 +14,19 @@ import preimage
 from preimage._engine.removed import sentence
 from preimage.cli._console import debugging, plain_errors
 from preimage.cli._errors import ExitCode
-from preimage.cli._options import OLD_SPELLINGS
-from preimage.cli.commands import _compress, _denoise, _embed, _explore, _impute, _inflation, _outliers
-from preimage.cli.commands._compress import compress_command
-from preimage.cli.commands._denoise import denoise_command
-from preimage.cli.commands._embed import embed_command
-from preimage.cli.commands._explore import explore_command
-from preimage.cli.commands._impute import impute_command
-from preimage.cli.commands._inflation import inflation_command
-from preimage.cli.commands._outliers import outliers_command
+from preimage.cli._options import OLD_SPELLINGS, Options, TableOptions
+from preimage.cli.commands._compress import Compress
+from preimage.cli.commands._denoise import Denoise
+from preimage.cli.commands._embed import Embed
+from preimage.cli.commands._explore import Explore
+from preimage.cli.commands._impute import Impute
+from preimage.cli.commands._inflation import Inflation
+from preimage.cli.commands._outliers import Outliers
+from preimage.cli.runs._partial import remains
+from preimage.cli.tables._paths import with_end
+
+# Arguments of commands that are read as tables, pictures or scans; pipes among them are read once.
+INPUTS = ("input", "fit_to", "data", "about", "mask")
 
 
 class Commands(TyperGroup):
@@ -46,17 +54,44 @@ def _renamed(word: str) -> str:
     return OLD_SPELLINGS.get(name, name) + equals + value
 
 
+def as_command(options: type[Options]) -> Callable[..., None]:
+    """A function with one parameter for each option, for typer: it makes a value of them and runs it."""
+    shared = [each.name for each in fields(Options)]
+    own = sorted(fields(options), key=lambda each: (each.default is not MISSING, each.name in shared))
+    of_tables = [each for each in fields(TableOptions) if each.name not in options.WITHOUT]
+    asked = [each for each in (*own, *of_tables) if each.name not in ("table", "given", "started")]
+    keyword, empty = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.empty
+    parameters = [
+        inspect.Parameter(
+            each.name, keyword, default=empty if each.default is MISSING else each.default, annotation=each.type
+        )
+        for each in asked
+    ]
+
+    def command(context: typer.Context, **given: Any) -> None:
+        started, output = time.perf_counter(), given.get("output")
+        left = {} if output is None else {"after_interrupt": lambda: remains(output)}
+        with plain_errors(quiet=given["quiet"], **left):
+            given |= {name: with_end(given[name]) for name in INPUTS if isinstance(given.get(name), Path)}
+            table = TableOptions(**{each.name: given.pop(each.name) for each in of_tables})
+            sources = ((name, context.get_parameter_source(name)) for name in given)
+            typed = frozenset(name for name, source in sources if source is not None and source.name == "COMMANDLINE")
+            options(**given, table=table, given=typed, started=started).run()
+
+    parameters.insert(0, inspect.Parameter("context", keyword, annotation=typer.Context))
+    # typer reads both.
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    command.__doc__ = options.__doc__
+    return command
+
+
 EXIT_CODES = "Exit codes: " + "; ".join(f"{code.value} {code.meaning}" for code in ExitCode) + "."
 
 # Name of a command: its function and examples for its help.
 COMMANDS: dict[str, tuple[Callable[..., None], tuple[str, ...]]] = {
-    "denoise": (denoise_command, _denoise.EXAMPLES),
-    "impute": (impute_command, _impute.EXAMPLES),
-    "embed": (embed_command, _embed.EXAMPLES),
-    "outliers": (outliers_command, _outliers.EXAMPLES),
-    "explore": (explore_command, _explore.EXAMPLES),
-    "compress": (compress_command, _compress.EXAMPLES),
-    "inflation": (inflation_command, _inflation.EXAMPLES),
+    options.__name__.lower(): (as_command(options), options.EXAMPLES)
+    for options in (Denoise, Impute, Embed, Outliers, Explore, Compress, Inflation)
 }
 
 app = typer.Typer(

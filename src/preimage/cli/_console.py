@@ -13,9 +13,7 @@ import typer
 from rich.console import Console
 
 from preimage._engine.progress import progress_bar
-from preimage.cli._errors import CommandError, DataError, ExitCode, FileError, UsageError
-
-__all__ = ["DataError", "FileError", "UsageError", "console", "debugging", "one_line", "plain_errors", "speaker"]
+from preimage.cli._errors import CommandError, ExitCode
 
 # Whether tracebacks are shown: --debug.
 debugging: ContextVar[bool] = ContextVar("debugging", default=False)

@@ -1,22 +1,35 @@
 """The options that commands share, one spelling and one meaning each; from their text to values, or a usage error."""
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import typer
 
 from preimage._engine.warnings import warn_user
-from preimage._models.completion import LOSSES
+from preimage.cli._console import speaker
 from preimage.cli._errors import UsageError
 from preimage.kernels import KERNELS
 
-# The word for what is chosen from the data.
+# The words for what is chosen from the data, and for nothing at all.
 AUTO: Literal["auto"] = "auto"
-LOSS_NAMES = ("none", *LOSSES.on_command_line())
+NONE: Literal["none"] = "none"
 
 # Spellings of earlier versions, which still work; the second is what help pages show.
 OLD_SPELLINGS = {"--figure": "--plot", "--no-figure": "--no-plot", "--labels": "--label"}
+
+
+def option(
+    metavar: str | None, help: str, parser: Callable[[str], Any] | None = None, *names: str, **about: Any
+) -> Any:
+    """An option: how its value is shown, what it is for, and a function from its text to its value."""
+    return typer.Option(*names, metavar=metavar, help=help, parser=parser, **about)
+
+
+def argument(metavar: str, help: str) -> Any:
+    return typer.Argument(metavar=metavar, help=help)
 
 
 def components(text: str) -> int | float | str:
@@ -34,16 +47,10 @@ def components_number(text: str, also: str = "") -> int | float:
     raise typer.BadParameter(f"{text!r} is neither a count of components nor a fraction between 0 and 1.")
 
 
-def kernel_name(text: str) -> str:
-    """The name of a kernel."""
-    if text not in KERNELS.on_command_line():
-        raise typer.BadParameter(f"{text!r} is not one of {', '.join(map(repr, KERNELS.on_command_line()))}.")
-    return text
-
-
 def gamma(text: str) -> float | str:
     """γ of a kernel, or a rule for it."""
-    if text in (AUTO, "median", "scale") or _is_percentile(text):
+    is_percentile = text[:1] == "p" and text[1:].isdigit() and int(text[1:]) <= 100
+    if text in (AUTO, "median", "scale") or is_percentile:
         return text
     return positive(text, "auto, median, scale, a percentile such as p5, or a number")
 
@@ -78,46 +85,42 @@ def image_shape(text: str) -> tuple[int, ...]:
 
 def penalty(text: str) -> float | str:
     """A number that is not negative, or "auto"."""
-    if text == AUTO:
-        return AUTO
-    number = _number(text, "auto or a number")
+    number = 0.0 if text == AUTO else _number(text, "auto or a number")
     if not 0 <= number < float("inf"):
         raise typer.BadParameter(f"{text!r} is negative.")
-    return number
-
-
-def landmarks(text: str) -> int | str:
-    """A count, "auto", or "none"."""
-    if text in (AUTO, "none"):
-        return text
-    if not text.isdecimal() or int(text) < 1:
-        raise typer.BadParameter(f"{text!r} is not a number of landmarks, auto or none.")
-    return int(text)
-
-
-def cross_fit(text: str) -> int | str | None:
-    """A number of folds, "auto", or None for "none"."""
-    if text in (AUTO, "none"):
-        return AUTO if text == AUTO else None
-    if not text.isdecimal() or int(text) < 2:
-        raise typer.BadParameter(f"{text!r} is not a number of folds from 2 on, auto or none.")
-    return int(text)
-
-
-def loss(text: str) -> str:
-    if text not in LOSS_NAMES:
-        raise typer.BadParameter(f"{text!r} is not one of {', '.join(map(repr, LOSS_NAMES))}.")
-    return text
+    return AUTO if text == AUTO else number
 
 
 def contamination(text: str) -> float | str:
     """A fraction of at most one half, or "auto"."""
-    if text == AUTO:
-        return AUTO
-    number = _number(text, "auto or a fraction of the rows such as 0.05")
+    number = 0.5 if text == AUTO else _number(text, "auto or a fraction of the rows such as 0.05")
     if not 0 < number <= 0.5:
         raise typer.BadParameter(f"{text!r} is not a fraction between 0 and 0.5.")
-    return number
+    return AUTO if text == AUTO else number
+
+
+def count_of(what: str, fewest: int = 1, none: Any = None) -> Callable[[str], Any]:
+    """A function to a count from `fewest` on, "auto", or `none` for "none"."""
+
+    def parse(text: str) -> Any:
+        if text in (AUTO, NONE):
+            return none if text == NONE else AUTO
+        if not text.isdecimal() or int(text) < fewest:
+            raise typer.BadParameter(f"{text!r} is not a number of {what}, auto or none.")
+        return int(text)
+
+    return parse
+
+
+def one_of(names: Sequence[str], help: str, metavar: str = "NAME") -> Any:
+    """An option whose value is one of some names."""
+
+    def parse(text: str) -> str:
+        if text not in names:
+            raise typer.BadParameter(f"{text!r} is not one of {', '.join(map(repr, names))}.")
+        return text
+
+    return option(metavar, help, parse)
 
 
 def output_format(text: str) -> str:
@@ -126,20 +129,12 @@ def output_format(text: str) -> str:
     return name if name == "folder" else f".{name}"
 
 
-def names(text: str) -> list[str]:
+def names(text: str) -> tuple[str, ...]:
     """Names between commas."""
-    found = [name.strip() for name in text.split(",")]
+    found = tuple(name.strip() for name in text.split(","))
     if "" in found:
         raise typer.BadParameter(f"{text!r} has an empty name; write names between commas.")
     return found
-
-
-def warn_of_unused(context: typer.Context, of_the_fit: Sequence[str]) -> None:
-    """Warn of options that say how a model is fitted, which have nothing to say with --model."""
-    sources = ((name, context.get_parameter_source(name)) for name in of_the_fit)
-    given = [f"--{name}" for name, source in sources if source is not None and source.name == "COMMANDLINE"]
-    if given:
-        warn_user(f"{', '.join(given)} had no effect: --model is a model that is fitted already.", UserWarning)
 
 
 def positive(text: str, expected: str = "a number") -> float:
@@ -150,10 +145,6 @@ def positive(text: str, expected: str = "a number") -> float:
     return number
 
 
-def _is_percentile(text: str) -> bool:
-    return text[:1] == "p" and text[1:].isdigit() and int(text[1:]) <= 100
-
-
 def _number(text: str, expected: str) -> float:
     try:
         return float(text)
@@ -161,72 +152,115 @@ def _number(text: str, expected: str) -> float:
         raise typer.BadParameter(f"{text!r} is not {expected}.") from None
 
 
-Components = Annotated[
-    Any,
-    typer.Option(
-        parser=components_number,
-        metavar="N|FRACTION",
-        help="Components: how many, or the fraction of the variance that they explain.",
-    ),
-]
+_COMPONENTS = "Components: how many{}, or the fraction of the variance that they explain."
+Components = Annotated[Any, option("N|FRACTION", _COMPONENTS.format(""), components_number)]
 ComponentsOfTransformer = Annotated[
-    Any,
-    typer.Option(
-        parser=components_number,
-        metavar="N|FRACTION",
-        help="Components: how many (5, unless said otherwise), or the fraction of the variance that they explain.",
-    ),
+    Any, option("N|FRACTION", _COMPONENTS.format(" (5, unless said otherwise)"), components_number)
 ]
-ComponentsOrAuto = Annotated[
-    Any,
-    typer.Option(
-        parser=components,
-        metavar="auto|N|FRACTION",
-        help="Components: how many, or the fraction of the variance that they explain.",
-    ),
-]
-Gamma = Annotated[
-    Any,
-    typer.Option(
-        parser=gamma,
-        metavar="RULE|NUMBER",
-        help="γ of the kernel exp(-γ|x-y|²): a number, or a rule: auto, scale, median or pN (1 / median or percentile "
-        "N of |x-y|²).",
-    ),
-]
-Width = Annotated[Any, typer.Option("--width", parser=gamma_of_width, hidden=True, help="1/γ.")]
-Kernel = Annotated[
-    Any,
-    typer.Option(
-        parser=kernel_name,
-        metavar="NAME",
-        help=f"One of {', '.join(KERNELS.on_command_line())}.",
-    ),
-]
-Degree = Annotated[int, typer.Option(min=1, metavar="N", help="Degree of the polynomial kernel.")]
-Coef0 = Annotated[float, typer.Option(metavar="NUMBER", help="Constant of the polynomial kernel.")]
-Landmarks = Annotated[
-    Any,
-    typer.Option(
-        parser=landmarks,
-        metavar="N|auto|none",
-        help="Points that carry the model; auto: none up to 20,000 rows, else 1,000; none: exact, in memory.",
-    ),
-]
-Seed = Annotated[int, typer.Option(min=0, metavar="N", help="Seed of what is random.")]
-OutputFormat = Annotated[
-    Any,
-    typer.Option(parser=output_format, metavar="FORMAT", help="Format of the output, if its suffix does not say it."),
-]
-Mask = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="Voxels of a NIfTI scan to take. (Default: what looks like a brain.)"),
-]
-ArrayName = Annotated[str | None, typer.Option("--array", metavar="NAME", help="The array of an NPZ archive.")]
-ChunkRows = Annotated[
-    int | None, typer.Option(min=1, metavar="N", help="Rows in memory at a time. (Default: a few megabytes.)")
-]
-Resume = Annotated[bool, typer.Option("--resume/--no-resume", help="Continue an interrupted run, or start anew.")]
-Plot = Annotated[Path | None, typer.Option("--plot", metavar="FIG", help="A figure: .png, .pdf or .svg.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="Print errors and warnings only.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace existing files, never the input.")]
+ComponentsOrAuto = Annotated[Any, option("auto|N|FRACTION", _COMPONENTS.format(""), components)]
+_RULES = "a number, or a rule: auto, scale, median or pN (1 / median or percentile N of |x-y|²)."
+Gamma = Annotated[Any, option("RULE|NUMBER", f"γ of the kernel exp(-γ|x-y|²): {_RULES}", gamma)]
+Width = Annotated[Any, option(None, "1/γ.", gamma_of_width, "--width", hidden=True)]
+_KERNELS = KERNELS.on_command_line()
+Kernel = Annotated[Any, one_of(_KERNELS, f"One of {', '.join(_KERNELS)}.")]
+Degree = Annotated[int, option("N", "Degree of the polynomial kernel.", min=1)]
+Coef0 = Annotated[float, option("NUMBER", "Constant of the polynomial kernel.")]
+_LANDMARKS = "Points that carry the model; auto: none up to 20,000 rows, else 1,000; none: exact, in memory."
+Landmarks = Annotated[Any, option("N|auto|none", _LANDMARKS, count_of("landmarks"))]
+Seed = Annotated[int, option("N", "Seed of what is random.", min=0)]
+OutputFormat = Annotated[Any, option("FORMAT", "Format of the output, if its suffix does not say it.", output_format)]
+Mask = Annotated[Path | None, option("FILE", "Voxels of a NIfTI scan to take. (Default: what looks like a brain.)")]
+ArrayName = Annotated[str | None, option("NAME", "The array of an NPZ archive.", None, "--array")]
+ChunkRows = Annotated[int | None, option("N", "Rows in memory at a time. (Default: a few megabytes.)", min=1)]
+Resume = Annotated[bool, option(None, "Continue an interrupted run, or start anew.", None, "--resume/--no-resume")]
+FitTo = Annotated[Path | None, option("FILE", "Training data, if not INPUT.", None, "--fit")]
+SaveModel = Annotated[Path | None, option("FILE", "Where the model goes, .safetensors; preimage.load reads it.")]
+Summary = Annotated[Path | None, option("FILE", "Summary in JSON. (Default: OUTPUT with .json.)")]
+Label = Annotated[str | None, option("COLUMN", "Column, or array of an archive, with classes.")]
+Plot = Annotated[Path | None, option("FIG", "A figure: .png, .pdf or .svg.", None, "--plot")]
+Quiet = Annotated[bool, option(None, "Print errors and warnings only.", None, "--quiet")]
+Force = Annotated[bool, option(None, "Replace existing files, never the input.", None, "--force")]
+
+
+def _table(metavar: str | None, help: str, *names: str, **about: Any) -> Any:
+    panel = "Tables (guessed from the file where not given)"
+    return typer.Option(*names, metavar=metavar, help=help, rich_help_panel=panel, **about)
+
+
+def _names(help: str) -> Any:
+    return _table("A,B,...", help, parser=names)
+
+
+_SCALING = "Divide columns by their deviation. (Default: where deviations differ more than tenfold.)"
+_IMPUTE = "Fill missing values in: by those of their column, or as the command impute does."
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """How to read a table; None is guessed from its beginning. Columns are names, or numbers where there are none."""
+
+    columns: Annotated[Any, _names("Columns to take; numbers without header.")] = None
+    exclude: Annotated[Any, _names("Columns to leave out.")] = None
+    keep: Annotated[Any, _names("Columns to write next to the result.")] = None
+    index: Annotated[
+        str | None, _table(f"COLUMN|{NONE}", "The column that names rows: never a value, and kept in outputs.")
+    ] = None
+    standardize: Annotated[bool | None, _table(None, _SCALING, "--standardize/--no-standardize")] = None
+    impute: Annotated[Literal["mean", "median", "kernel"] | None, _table(None, _IMPUTE)] = None
+    delimiter: Annotated[str | None, _table("CHAR", "Between values: , ; | tab, or space for any blanks.")] = None
+    decimal: Annotated[str | None, _table("CHAR", "Decimal separator: . or ,")] = None
+    thousands: Annotated[str | None, _table("CHAR", "Between groups of three digits.")] = None
+    encoding: Annotated[str | None, _table("NAME", "utf-8, latin-1, cp1252, utf-16, ...")] = None
+    header: Annotated[bool | None, _table(None, "Whether the first line has names.", "--header/--no-header")] = None
+    missing: Annotated[Any, _names("More marks of missing values.")] = None
+    comment: Annotated[str | None, _table(f"SIGN|{NONE}", "What begins lines to leave out, such as # or %.")] = None
+    skip: Annotated[int | None, _table("N", "Lines before the table.", min=0)] = None
+    skip_footer: Annotated[int | None, _table("N", "Lines after the table.", min=0)] = None
+    skip_ragged: Annotated[bool, _table(None, "Leave out lines with another number of values.", "--skip-ragged")] = (
+        False
+    )
+    sheet: Annotated[str | None, _table("NAME", "Of an Excel file. (Default: the first.)")] = None
+
+
+DEFAULTS = TableOptions()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What every command takes: its fields are options, and its `run` does the work.
+
+    `table` are the options of tables but those in `WITHOUT`, `given` the names of options on the command line, and
+    `started` is the time at the start.
+    """
+
+    seed: Seed = 0
+    quiet: Quiet = False
+    force: Force = False
+    table: TableOptions = DEFAULTS
+    given: frozenset[str] = frozenset()
+    started: float = 0.0
+
+    # Options of tables that a command lacks, and those that have nothing to say with --model.
+    WITHOUT: ClassVar[tuple[str, ...]] = ()
+    OF_THE_FIT: ClassVar[tuple[str, ...]] = ()
+    # For its help.
+    EXAMPLES: ClassVar[tuple[str, ...]] = ()
+
+    def run(self) -> None:
+        """Do what the command is for."""
+        raise NotImplementedError
+
+    @property
+    def say(self) -> Callable[..., Any]:
+        """Prints a message, or nothing if the user wants none."""
+        return speaker(self.quiet)
+
+    def seconds(self) -> float:
+        """Since the start."""
+        return round(time.perf_counter() - self.started, 3)
+
+    def warn_of_unused(self) -> None:
+        """Warn of options that say how a model is fitted, which have nothing to say with --model."""
+        unused = [f"--{name}" for name in self.OF_THE_FIT if name in self.given]
+        if unused:
+            warn_user(f"{', '.join(unused)} had no effect: --model is a model that is fitted already.", UserWarning)

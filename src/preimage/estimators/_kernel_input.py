@@ -36,6 +36,7 @@ from preimage._engine.validation import (
     require_in_memory,
     with_weight,
 )
+from preimage._models.components import LandmarkModel
 from preimage.kernels import Kernel, Scaled, ShiftedInputs, Sum, as_kernel
 from preimage.kernels._bandwidth import CLASS_RULES, GAMMA, RECONSTRUCTION
 from preimage.kernels._door import moderate_inputs
@@ -422,3 +423,9 @@ def landmark_inputs(
     kernel = kernel_on_sample(estimator, kernel, X, y)
     X = moderate_inputs(type(estimator).__name__, kernel, X)
     return Inputs(about_data(kernel, X) if about_mean else kernel, X, weights)
+
+
+def fitted_to_moments(estimator: Any, model: LandmarkModel, n_rows: int) -> Any:
+    """`estimator`, fitted to n rows of which the moments on landmarks are known: chunks of them were read before."""
+    estimator._store_landmarks(model, model.landmarks.points, n_rows)
+    return estimator

@@ -26,7 +26,7 @@ from typer.testing import CliRunner
 import preimage
 from preimage import KernelPCA
 from preimage.cli import _app
-from preimage.cli.runs import _compress
+from preimage.cli.commands import _compress
 from preimage.interop import SKOPS_TYPES
 
 X, Y = make_moons(200, noise=0.2, random_state=0)

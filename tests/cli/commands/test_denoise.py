@@ -15,6 +15,7 @@ import preimage
 from preimage import KernelPCA
 from preimage.cli import _app
 from preimage.cli.commands import _denoise
+from preimage.cli.runs import _partial
 from preimage.estimators import _kernel_input
 from preimage.estimators._automatic_folds import automatic_folds
 from preimage.kernels import resolve_gamma
@@ -193,7 +194,7 @@ def test_nothing_is_left_and_nothing_is_lost_when_writing_fails(table, tmp_path,
         path.write_text("half")
         raise error
 
-    monkeypatch.setattr(_denoise, "write", fail)
+    monkeypatch.setattr(_partial, "write_file", fail)
     (tmp_path / "clean.csv").write_text("precious")
     before = sorted(tmp_path.iterdir())
     assert run(table, tmp_path / "clean.csv", *FAST, "--force").exit_code != 0

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from preimage import KernelPCA
 from preimage.cli import _app
-from preimage.cli.runs import _file_model
+from preimage.cli.runs import _learning
 
 RNG = np.random.default_rng(0)
 ANGLE = RNG.uniform(0, np.pi, size=(120, 1))
@@ -175,10 +175,10 @@ def test_other_kernels_work(tmp_path, kernel):
 
 def test_exact_kernel_pca_of_too_many_rows_is_refused(tmp_path, monkeypatch):
     data = save(tmp_path / "data.npy", X)
-    monkeypatch.setattr(_file_model, "MOST_EXACT", 100)
+    monkeypatch.setattr(_learning, "MOST_EXACT", 100)
     result = run(data, tmp_path / "out.npy", "--landmarks", "none")
     assert result.exit_code == 1 and "takes hours" in result.output
-    monkeypatch.setattr(_file_model, "free_memory", lambda like: 1000)
+    monkeypatch.setattr(_learning, "free_memory", lambda like: 1000)
     result = run(data, tmp_path / "out.npy", "--landmarks", "none")
     assert result.exit_code == 1 and "all rows" in result.output and "--landmarks 500" in result.output
 

@@ -1,7 +1,5 @@
 """`preimage explore`: the page of the library, from files of all kinds; or one line that says what to do."""
 
-from typing import get_args
-
 import numpy as np
 import pytest
 
@@ -16,7 +14,7 @@ from typer.testing import CliRunner
 from preimage import KernelPCA, compress, explore
 from preimage.cli import _app, _options
 from preimage.cli._errors import ExitCode
-from preimage.kernels import resolve_gamma
+from preimage.kernels import KERNELS, resolve_gamma
 
 IRIS = load_iris()
 X, NAMES = IRIS.data, ["sepal length", "sepal width", "petal length", "petal width"]
@@ -122,7 +120,7 @@ def test_several_widths_are_several_models(table, tmp_path):
     np.testing.assert_allclose(sorted(set(widths)), sorted(set(expected)), rtol=1e-9)
 
 
-@pytest.mark.parametrize("kernel", get_args(_options.KernelName))
+@pytest.mark.parametrize("kernel", KERNELS.on_command_line())
 def test_every_kernel_of_the_command_has_a_page(table, tmp_path, kernel):
     found = page_of(tmp_path, table, "--components", "2", "--kernel", kernel, "--degree", "2", "--label", "species")
     model = KernelPCA(2, kernel=kernel, gamma="median", degree=2).fit(X)
@@ -240,7 +238,7 @@ def test_mistakes_are_named_and_nothing_is_written(table, tmp_path):
 
 
 def test_a_file_larger_than_memory_is_refused_before_it_is_read(table, tmp_path, monkeypatch):
-    monkeypatch.setattr("preimage.cli.runs._explore.is_large", lambda path: True)
+    monkeypatch.setattr("preimage.cli.commands._explore.is_large", lambda path: True)
     result = run(table, tmp_path / "page.html")
     assert result.exit_code == ExitCode.NOT_POSSIBLE and "give a part" in result.output
 

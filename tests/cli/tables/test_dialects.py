@@ -17,9 +17,9 @@ import pandas as pd
 import pyarrow
 
 from preimage.cli._errors import CommandError
-from preimage.cli.tables import _dialect, _encodings, _texts
+from preimage.cli._options import DEFAULTS, TableOptions
+from preimage.cli.tables import _dialect, _text
 from preimage.cli.tables._sources import open_source
-from preimage.cli.tables._table_options import DEFAULTS, TableOptions
 
 RNG = np.random.default_rng(0)
 # Two decimals, both signs, some above 1000: numbers as they stand in files.
@@ -439,7 +439,7 @@ def in_chunks(path, options):
 def route(request, monkeypatch):
     """Ways to read a file: at once, in chunks, and so that its beginning is a few lines, and blocks cut lines."""
     if request.param == "small blocks":
-        monkeypatch.setattr(_texts, "raw_blocks", partial(_encodings.raw_blocks, size=31))
+        monkeypatch.setattr(_text, "raw_blocks", partial(_text.raw_blocks, size=31))
         monkeypatch.setattr(_dialect, "FEWEST_BYTES", 150)
         monkeypatch.setattr(_dialect, "FEWEST_LINES", 8)
     return in_memory if request.param == "memory" else in_chunks

@@ -1,383 +1,406 @@
-"""The command ``preimage denoise``."""
+"""The command ``preimage denoise``: rows in memory, or in chunks of a file that does not fit into it."""
 
-import json
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import typer
+import numpy as np
 
 import preimage
-from preimage._engine.output_files import replacing
+from preimage._engine.typing import Array
+from preimage._models.completion import LOSSES
 from preimage.cli import _options
-from preimage.cli._console import console, plain_errors, speaker
+from preimage.cli._console import console
 from preimage.cli._errors import DataError, FileError, UsageError
-from preimage.cli._figure import draw
-from preimage.cli._options import AUTO
-from preimage.cli._outputs import can_draw, check_figure, check_outputs, chosen_format, figure_errors
-from preimage.cli._table_options import takes_tables
-from preimage.cli.runs._claim import claimed
-from preimage.cli.runs._denoise import (
-    Request,
-    check_rows,
-    denoise_file,
-    denoise_rows,
-    why_not_to_standardize,
-)
-from preimage.cli.runs._partial import Making, remains
-from preimage.cli.runs._preparation import prepared_for
-from preimage.cli.runs._sizes import has_many_rows, is_large
-from preimage.cli.tables._files import Dataset, read, write
-from preimage.cli.tables._formats import FORMATS, format_of, stem_of
-from preimage.cli.tables._frames import FRAMES
-from preimage.cli.tables._identity import unchanged
-from preimage.cli.tables._layout import listed
-from preimage.cli.tables._nifti import slice_pictures
+from preimage.cli._options import AUTO, NONE, argument, count_of, one_of, option
+from preimage.cli._outputs import can_draw, check_outputs, chosen_format, draw, save_figure, write_json, wrote
+from preimage.cli.runs._learning import Learned, count_rows, folds_of, has_many_rows, is_large, learn
+from preimage.cli.runs._partial import HeldOutput, Sink, Totals, claimed, inputs_of, partial_output, write_rows
+from preimage.cli.tables._columns import counted, listed
+from preimage.cli.tables._files import read, slice_pictures
+from preimage.cli.tables._frames import Frame
+from preimage.cli.tables._paths import FORMATS, PICTURES, TABLES, format_of, next_to
 from preimage.cli.tables._pictures import check_one_file, numbered_pictures
 from preimage.cli.tables._sources import Source, open_source, options_like
-from preimage.cli.tables._table_options import DEFAULTS, TableOptions
+from preimage.estimators import KernelPCA
+from preimage.kernels import Gaussian, resolve_gamma
+from preimage.model_selection import DenoisingSearch
+from preimage.solvers import FixedPoint, PreimageResult
 
 # Formats that --output-format can ask for; a scan can only be written to a file whose suffix says so.
 CHOICES = (".csv", ".npy", ".npz", ".parquet", ".xlsx", "folder")
 # Formats of outputs that are made in chunks.
-CHUNKED = (".npy", *FRAMES)
+CHUNKED = (".npy", *TABLES)
+LOSS_NAMES = (NONE, *LOSSES.on_command_line())
+# Rows that are denoised together: enough for products of matrices to be fast, few enough for bars to move.
+BLOCK = 256
+# Most rows of a chunk: denoised rows take long, and what an interruption costs should be little.
+CHUNK_ROWS = 4096
+# Most rows, from the start of a file in chunks, that a figure shows.
+FIGURE_ROWS = 2000
+# Rows on which width, components and penalty are chosen, in memory as in chunks: the search fits exact models of all
+# widths to them, and takes about a minute. Its time grows with their square.
+CHOICE_ROWS = 2000
+# Fewer rows cannot be divided into some to fit to and some to judge by (`DenoisingSearch` asks for as many).
+FEWEST_ROWS_TO_CHOOSE = 8
 
-EXAMPLES = (
-    "preimage denoise noisy.csv clean.csv",
-    "preimage denoise noisy.npy clean.npy --components 20 --gamma median --penalty 0 --no-plot",
-    "preimage denoise new.npy clean.npy --fit clean_examples.npy --noise 0.25",
-    "preimage denoise noisy_pictures clean_pictures",
-    "preimage denoise new.npy clean.npy --fit clean_examples.npy --loss cauchy --components 20 --gamma p5 --penalty 0",
-)
 
-
-@takes_tables()
-def denoise_command(
-    input: Annotated[Path, typer.Argument(metavar="INPUT", help=f"Noisy data: {FORMATS}; one sample per row.")],
-    output: Annotated[
-        Path, typer.Argument(metavar="OUTPUT", help="Where the denoised data go; the suffix says the format.")
-    ],
-    components: _options.ComponentsOrAuto = AUTO,
-    gamma: _options.Gamma = AUTO,
-    width: _options.Width = None,
-    penalty: Annotated[
-        Any,
-        typer.Option(
-            parser=_options.penalty, metavar="auto|NUMBER", help="Penalty of the distance to the noisy input."
-        ),
-    ] = AUTO,
-    fit_to: Annotated[Path | None, typer.Option("--fit", metavar="FILE", help="Training data, if not INPUT.")] = None,
-    noise: Annotated[
-        Any,
-        typer.Option(
-            parser=_options.positive,
-            metavar="NUMBER",
-            help="Expect Gaussian noise of this deviation; training data are clean.",
-        ),
-    ] = None,
-    criterion: Annotated[
-        Literal["auto", "sure", "masked"],
-        typer.Option(
-            help="How to judge candidates without clean data: Stein's estimate, or guesses of hidden columns."
-        ),
-    ] = "auto",
-    cross_fit: Annotated[
-        Any,
-        typer.Option(
-            parser=_options.cross_fit,
-            metavar="auto|N|none",
-            help="Denoise training rows by models fitted without them, in N folds; auto: in 5 where that is better "
-            "beyond doubt.",
-        ),
-    ] = AUTO,
-    loss: Annotated[
-        str,
-        typer.Option(
-            parser=_options.loss,
-            metavar="|".join(_options.LOSS_NAMES),
-            help="Expect entries that are plainly wrong (spikes, occlusions, failed sensors): replace them before "
-            "denoising. tukey ignores them entirely, cauchy nearly.",
-        ),
-    ] = "none",
-    landmarks: Annotated[
-        Any,
-        typer.Option(
-            parser=_options.landmarks,
-            metavar="N|auto|none",
-            help="Work in chunks of rows, with a model on this number of points. (Default: auto for more than 20,000 "
-            "rows or a quarter of the free memory, else none.)",
-        ),
-    ] = None,
-    chunk_rows: _options.ChunkRows = None,
-    resume: _options.Resume = True,
-    array: _options.ArrayName = None,
-    mask: _options.Mask = None,
-    outside: Annotated[
-        Literal["keep", "zero"],
-        typer.Option(help="Voxels of a NIfTI scan outside the mask: left as they were, or set to zero."),
-    ] = "keep",
-    plot: Annotated[
-        Path | None, typer.Option("--plot", metavar="FIG", help="Before/after figure. (Default: OUTPUT with .png.)")
-    ] = None,
-    no_plot: Annotated[bool, typer.Option("--no-plot", help="Draw no figure.")] = False,
-    summary: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Summary in JSON. (Default: OUTPUT with .json.)")
-    ] = None,
-    seed: _options.Seed = 0,
-    output_format: _options.OutputFormat = None,
-    quiet: _options.Quiet = False,
-    force: _options.Force = False,
-    table: TableOptions = DEFAULTS,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Denoise(_options.Options):
     """Denoise a table, a folder of pictures or a brain scan (NIfTI) by kernel PCA.
 
     What is left at "auto" is chosen on the training data, without clean data: see DenoisingSearch.
     """
-    with plain_errors(lambda: remains(output), quiet):
-        started = time.perf_counter()
-        gamma = _options.one_gamma(gamma, width)
-        if noise is not None and table.standardize:
+
+    input: Annotated[Path, argument("INPUT", f"Noisy data: {FORMATS}; one sample per row.")]
+    output: Annotated[Path, argument("OUTPUT", "Where the denoised data go; the suffix says the format.")]
+    components: _options.ComponentsOrAuto = AUTO
+    gamma: _options.Gamma = AUTO
+    width: _options.Width = None
+    penalty: Annotated[Any, option("auto|NUMBER", "Penalty of the distance to the noisy input.", _options.penalty)] = (
+        AUTO
+    )
+    fit_to: _options.FitTo = None
+    noise: Annotated[
+        Any,
+        option("NUMBER", "Expect Gaussian noise of this deviation; training data are clean.", _options.positive),
+    ] = None
+    criterion: Annotated[
+        Literal["auto", "sure", "masked"],
+        option(None, "How to judge candidates without clean data: Stein's estimate, or guesses of hidden columns."),
+    ] = "auto"
+    cross_fit: Annotated[
+        Any,
+        option(
+            "auto|N|none",
+            "Denoise training rows by models fitted without them, in N folds; auto: in 5 where that is better beyond "
+            "doubt.",
+            count_of("folds from 2 on", 2),
+        ),
+    ] = AUTO
+    loss: Annotated[
+        Any,
+        one_of(
+            LOSS_NAMES,
+            "Expect entries that are plainly wrong (spikes, occlusions, failed sensors): replace them before "
+            "denoising. tukey ignores them entirely, cauchy nearly.",
+            "|".join(LOSS_NAMES),
+        ),
+    ] = NONE
+    landmarks: Annotated[
+        Any,
+        option(
+            "N|auto|none",
+            "Work in chunks of rows, with a model on this number of points. (Default: auto for more than 20,000 rows "
+            "or a quarter of the free memory, else none.)",
+            count_of("landmarks", none=NONE),
+        ),
+    ] = None
+    chunk_rows: _options.ChunkRows = None
+    resume: _options.Resume = True
+    array: _options.ArrayName = None
+    mask: _options.Mask = None
+    outside: Annotated[
+        Literal["keep", "zero"],
+        option(None, "Voxels of a NIfTI scan outside the mask: left as they were, or set to zero."),
+    ] = "keep"
+    plot: Annotated[Path | None, option("FIG", "Before/after figure. (Default: OUTPUT with .png.)", None, "--plot")] = (
+        None
+    )
+    no_plot: Annotated[bool, option(None, "Draw no figure.", None, "--no-plot")] = False
+    summary: _options.Summary = None
+    output_format: _options.OutputFormat = None
+
+    EXAMPLES = (
+        "preimage denoise noisy.csv clean.csv",
+        "preimage denoise noisy.npy clean.npy --components 20 --gamma median --penalty 0 --no-plot",
+        "preimage denoise new.npy clean.npy --fit clean_examples.npy --noise 0.25",
+        "preimage denoise noisy_pictures clean_pictures",
+        "preimage denoise new.npy clean.npy --fit clean_examples.npy --loss cauchy --components 20 --gamma p5 "
+        "--penalty 0",
+    )
+
+    def run(self) -> None:
+        """Denoise INPUT, in memory or in chunks."""
+        loss = None if self.loss == NONE else self.loss
+        gamma = _options.one_gamma(self.gamma, self.width)
+        if self.noise is not None and self.table.standardize:
             raise UsageError("--noise is a deviation in the units of the data, which --standardize changes.")
-        kind = chosen_format(output_format, CHOICES, lambda: format_of(output))
-        figure = None if no_plot else _figure_path(plot, output)
-        outputs = Outputs(output, kind, figure, summary or _beside(output, ".json"))
-        outputs.check((input, fit_to, mask), force)
-        request = Request(
-            components, gamma, penalty, noise, criterion, seed, cross_fit, None if loss == "none" else loss
-        )
-        inputs = Inputs(input, fit_to, array, mask, table, outside)
+        wanted = self.output_format
+        kind = format_of(self.output) if wanted is None else chosen_format(wanted, CHOICES)
+        figure = None if self.no_plot else self.plot or _default_figure(self.output)
+        summary = self.summary or next_to(self.output, ".json")
+        named = {"OUTPUT": self.output, "--plot": figure, "--summary": summary}
+        check_outputs(named, (self.input, self.fit_to, self.mask), self.force, is_folder=kind == "folder")
+        self = replace(self, gamma=gamma, loss=loss, plot=figure, summary=summary)
+        if not self._is_for_chunks(kind):
+            with claimed(self.output):
+                source, train = self._read(kind)
+                self._denoise(source, train, HeldOutput(self.output, self.outside), kind, None, source.n_rows)
+            return
+        if self.mask is not None:
+            raise FileError("--mask is for NIfTI scans, which are not worked on in chunks.")
+        if kind not in CHUNKED:
+            raise FileError(f"{self.output}: large files are written as .csv, .npy or .parquet.")
+        source = train = open_source(self.input, self.table)
+        if self.fit_to is not None:
+            train = open_source(self.fit_to, options_like(source, self.fit_to, self.table))
+        rows = self.chunk_rows or min(CHUNK_ROWS, source.chunk_rows)
+        names = ("components", "gamma", "penalty", "noise", "criterion", "seed", "cross_fit", "loss")
+        said = {"training data": train.identity(), "landmarks": self.landmarks or AUTO}
+        inputs = inputs_of("denoise", source, rows, **said, **{name: getattr(self, name) for name in names})
+        with partial_output(self.output, inputs, self.resume) as sink:
+            self._denoise(source, train, sink, kind, self.landmarks or AUTO, rows)
 
-        def conclude(outcome: Outcome, making: Making = replacing) -> None:
-            """Write what is not written yet, and say what was done."""
-            report = {
-                "input": str(input),
-                "output": str(output),
-                "rows": outcome.report["rows"],
-                "columns": outcome.before.values.shape[1],
-                **outcome.report,
-                "seed": seed,
-                "seconds": round(time.perf_counter() - started, 3),
-                "version": preimage.__version__,
-            }
-            outputs.write(outcome, report, making)
-            _print_report(report, outputs, quiet)
+    def _is_for_chunks(self, kind: str) -> bool:
+        """Whether to work in chunks: as the user says or, without a word, where rows are many or take much memory."""
+        if self.landmarks is not None:
+            return self.landmarks != NONE
+        files = [path for path in (self.input, self.fit_to) if path is not None]
+        # Where chunks cannot be written, hours are better than an error.
+        return any(map(is_large, files)) or (kind in CHUNKED and any(has_many_rows(path, self.table) for path in files))
 
-        if _is_for_chunks(landmarks, inputs, kind):
-            _in_chunks(inputs, outputs, request, landmarks, chunk_rows, resume, conclude, quiet)
+    def _read(self, kind: str) -> tuple[Source, Source]:
+        """The data and the training data in memory, if they go with each other and with the format of the output."""
+        source = train = read(self.input, self.array, mask=self.mask, options=self.table)
+        if self.fit_to is not None:
+            # Scans have the voxels of the data, also where their mask was found by intensities.
+            of_scans = source.scans is not None and format_of(self.fit_to) == ".nii"
+            mask = source.scans.mask_image if of_scans else self.mask
+            train = read(self.fit_to, self.array, mask=mask, options=options_like(source, self.fit_to, self.table))
+        shapes, same_size = (train.image_shape, source.image_shape), train.n_columns == source.n_columns
+        if train.pictures is not None and None not in shapes and shapes[0] != shapes[1] and same_size:
+            raise DataError(
+                f"{train.path} has pictures of the shape {shapes[0]} and {source.path} of {shapes[1]}, with the same "
+                "number of values; they must agree."
+            )
+        if (kind == ".nii") != (source.scans is not None):
+            raise FileError(f"{source.path} and OUTPUT must both be NIfTI scans (.nii, .nii.gz), or neither.")
+        if kind == "folder" and source.image_shape is None:
+            raise FileError(
+                f"{source.path} is a table, and OUTPUT has no suffix: that is a folder of pictures. Add .csv, say."
+            )
+        if kind == "picture":
+            check_one_file(source.pictures, source.path, self.output)
+        if kind == "folder" and source.pictures is None and source.image_shape is not None:
+            source = replace(source, pictures=numbered_pictures(source.values, source.image_shape, source.path))
+        return source, train
+
+    def _denoise(self, source: Source, train: Source, sink: Sink, kind: str, landmarks: Any, rows: int) -> None:
+        """Learn from `train`, write the rows of `source`, some `rows` at a time, to `sink`, and say what was done."""
+        if train.n_columns != source.n_columns:
+            raise DataError(
+                f"{train.path} has {train.n_columns} columns and {source.path} has {source.n_columns}; they must agree."
+            )
+        self._tell_about(source, kind)
+        if sink.is_begun:
+            learned = Learned.from_state(sink.model())
         else:
-            with claimed(output):
-                conclude(_in_memory(inputs, outputs, request, quiet))
+            learned = self._learned(source, train, sink, landmarks, rows)
+        prepared, undone = learned.preparation.applied(source), learned.preparation.undone
+        solve = learned.denoiser(self.loss)
 
+        def step(chunk: Array, totals: Totals, advance: Callable[[int], None]) -> tuple[Array, Totals]:
+            results = []
+            for first in range(0, len(chunk), BLOCK):
+                results.append(solve(chunk[first : first + BLOCK]))
+                advance(len(results[-1].points))
+            result = PreimageResult.join(results)
+            return undone(result.points), _updated(totals, result)
 
-@dataclass(frozen=True)
-class Inputs:
-    """The files of a run, and how to read them."""
+        write_rows(prepared, sink, rows, step, "Denoising rows", self.say)
+        shown = rows if source.values is not None else min(rows, FIGURE_ROWS)
+        before = undone(next(prepared.chunks(shown)))
+        after = sink.first(len(before))
+        sink.finish(kind, Frame.of_whole(source))
+        report = self._report(source, learned, sink)
+        assert self.summary is not None
+        write_json(self.summary, report, sink.making)
+        what = f"All denoised rows are in {self.output}; --no-plot draws no figure."
+        save_figure(self.plot, lambda: draw(*_drawable(source, before, after)), what, sink.making)
+        self._print(report)
+        sink.close()
 
-    data: Path
-    training_data: Path | None
-    array: str | None
-    mask: Path | None
-    table: TableOptions
-    outside: str = "keep"
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a run tells about itself, and data before and after: all rows, or some where these are in the file."""
-
-    report: dict[str, Any]
-    before: Dataset
-    after: Dataset
-    is_written: bool = False
-
-
-@dataclass(frozen=True)
-class Outputs:
-    """The files that a run makes; `figure` is None where none is drawn."""
-
-    data: Path
-    kind: str
-    figure: Path | None
-    summary: Path
+    def _learned(self, source: Source, train: Source, sink: Sink, landmarks: Any, rows: int) -> Learned:
+        """Fit the model, and make ready for the rows."""
+        is_own = train is source or train.identity() == source.identity()
+        # Folds that are chosen are judged by an exact model; on landmarks, without one, there are none.
+        n_folds = self.cross_fit if is_own and self.noise is None and self.cross_fit != AUTO else None
+        why_not = "--gamma is a number" if isinstance(self.gamma, float) else ""
+        why_not = why_not if self.noise is None else "--noise is in the units of the data"
+        n_rows, learned = learn(train, self, landmarks, rows, sink, n_folds=n_folds, why_not=why_not, tell=self.say)
+        n_rows = n_rows if train is source else count_rows(learned.preparation.applied(source), rows)
+        totals = {"converged": 0, "objective": 0.0, "reasons": []}
+        shape, dtype = source.row_shape or (source.n_columns,), learned.model.subspace_.frame.points.dtype
+        sink.begin(learned.state, n_rows, shape, dtype, totals)
+        return learned
 
     @property
-    def paths(self) -> list[Path]:
-        return [path for path in (self.data, self.figure, self.summary) if path is not None]
+    def is_open(self) -> bool:
+        return AUTO in (self.components, self.gamma, self.penalty)
 
-    def check(self, inputs: tuple[Path | None, ...], force: bool) -> None:
-        """Refuse, before any work is done, what could not or should not be written."""
-        check_figure(self.figure)
-        named = {"OUTPUT": self.data, "--plot": self.figure, "--summary": self.summary}
-        check_outputs(named, inputs, force, is_folder=self.kind == "folder")
+    def check(self, X: Array, path: Path) -> None:
+        """Refuse data too small to learn from."""
+        if len(X) < 2 and path.suffix.lower() in PICTURES:
+            raise DataError(
+                f"{path} is one picture, which is one sample, and kernel PCA learns from many. Give the folder of all "
+                "pictures, a TIFF file of several pages, or a folder to learn from with --fit FOLDER."
+            )
+        if len(X) < 2:
+            raise DataError(
+                f"{path} has one row. Kernel PCA learns from many: add rows, or give others with --fit FILE."
+            )
+        if self.is_open and len(X) < FEWEST_ROWS_TO_CHOOSE:
+            raise DataError(
+                f"{path} has {len(X)} rows; choosing parameters needs {FEWEST_ROWS_TO_CHOOSE}. "
+                "Give --components, --gamma and --penalty."
+            )
 
-    def write(self, outcome: Outcome, report: dict[str, Any], making: Making) -> None:
-        """Write all files, the data first: nothing that happens to the others may cost them."""
-        if not outcome.is_written:
-            with replacing(self.data, folder=self.kind == "folder") as aside:
-                write(aside, outcome.after, self.kind, self.data)
-        with making(self.summary) as aside:
-            aside.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
-        if self.figure is not None:
-            what = f"All denoised rows are in {self.data}; --no-plot draws no figure."
-            with making(self.figure) as aside, figure_errors(self.figure, what):
-                before, after = (_drawable(data, outcome.before) for data in (outcome.before, outcome.after))
-                draw(before, after).savefig(aside, dpi=150, bbox_inches="tight")
+    def unfitted(self, sample: Array) -> KernelPCA:
+        """A model with what was left open chosen on a sample of the rows."""
+        return self._model(self._chosen(sample)[0])
 
+    def exactly(self, sample: Array, X: Array) -> Learned:
+        """Models of X, with what was left open chosen on X."""
+        chosen, search = self._chosen(X)
+        if search is not None and search.best_params_ == chosen and len(X) <= CHOICE_ROWS:
+            own = search.training_estimator_ if search.training_params_ != search.best_params_ else None
+            return Learned(
+                search.best_estimator_,
+                search.cross_fit_,
+                of_training_rows=own,
+                criterion=search.criterion_,
+                clipped=search.clipped_,
+            )
+        # A fraction of the variance, a penalty that the criterion cannot judge, or rows that the search did not see: it
+        # fitted another model.
+        model = self._model(chosen).fit(X)
+        # With noise that is known, the training data are clean, and so is the model.
+        folds = None if self.noise is not None else folds_of(model, self.cross_fit)
+        if search is None:
+            return Learned(model, folds)
+        return Learned(model, folds, criterion=search.criterion_, clipped=search.clipped_)
 
-def _is_for_chunks(landmarks: Any, inputs: Inputs, kind: str) -> bool:
-    """Whether to work in chunks: as the user says or, without a word, where rows are many or take much memory."""
-    if landmarks is not None:
-        return landmarks != "none"
-    files = [path for path in (inputs.data, inputs.training_data) if path is not None]
-    # Where chunks cannot be written, hours are better than an error.
-    return any(map(is_large, files)) or (kind in CHUNKED and any(has_many_rows(path, inputs.table) for path in files))
+    def _model(self, chosen: dict[str, Any]) -> KernelPCA:
+        solver, kernel = FixedPoint(penalty=float(chosen["penalty"])), Gaussian(chosen["gamma"])
+        return KernelPCA(chosen["n_components"], kernel=kernel, preimage=solver, random_state=self.seed)
 
+    def _chosen(self, X: Array) -> tuple[dict[str, Any], DenoisingSearch | None]:
+        """Parameters for new rows: what was left open chosen on X or, of many rows, on some; what was said stays."""
+        said = {"gamma": self.gamma, "n_components": self.components, "penalty": self.penalty}
+        if not self.is_open:
+            return {**said, "gamma": resolve_gamma(self.gamma, X)}, None
+        X = X[np.linspace(0, len(X) - 1, min(len(X), CHOICE_ROWS)).astype(int)]
+        search = DenoisingSearch(
+            added_noise=self.noise,
+            criterion=self.criterion,
+            gammas=None if self.gamma == AUTO else [resolve_gamma(self.gamma, X)],
+            n_components=[self.components] if isinstance(self.components, int) else None,
+            penalties=None if self.penalty == AUTO else [self.penalty],
+            loss=self.loss,
+            cross_fit=self.cross_fit,
+            random_state=self.seed,
+        ).fit(X)
+        best = search.best_params_
+        return {name: best[name] if name == "gamma" or said[name] == AUTO else said[name] for name in said}, search
 
-def _in_memory(inputs: Inputs, outputs: Outputs, request: Request, quiet: bool) -> Outcome:
-    with unchanged([path for path in (inputs.data, inputs.training_data, inputs.mask) if path is not None]):
-        data = read(inputs.data, inputs.array, mask=inputs.mask, options=inputs.table)
-        data = replace(data, outside=inputs.outside)
-        train = data if inputs.training_data is None else _read_training(inputs, data)
-    data = _writable(data, train, inputs, outputs)
-    check_rows(train.values, request, inputs.training_data or inputs.data)
-    for note in data.pictures.notes if data.pictures is not None else []:
-        speaker(quiet)(note)
-    if data.scans is not None and inputs.mask is None:
-        _warn_of_voxels(data.scans, inputs.outside)
-    _tell_about(data.source, outputs, speaker(quiet))
-    preparation = prepared_for(train, inputs.table, speaker(quiet), why_not_to_standardize(request))
-    report, points = denoise_rows(train.values, data.values, request, preparation)
-    before = preparation.undone(preparation(data.values))  # with missing values filled in
-    return Outcome(report, data.with_values(before), data.with_values(points))
+    def _tell_about(self, source: Source, kind: str) -> None:
+        """What was understood of the data, and what becomes of columns, pictures and voxels that are no values."""
+        for note in source.pictures.notes if source.pictures is not None else []:
+            self.say(note)
+        if source.scans is not None and self.mask is None:
+            # Voxels are left out by a rule of thumb; users should know at once.
+            said = f"Warning: no --mask was given. {source.scans.said(self.outside)}"
+            console.print(said, style="yellow", markup=False)
+        if source.is_table or source.values is None:
+            self.say(source.described())
+        if others := source.layout.called(source.layout.untouched):
+            become = "written back unchanged" if kind in TABLES else f"left out of {self.output.name}"
+            self.say(f"{counted(others, 'other column')} {become}: {listed(others)}.")
 
+    def _report(self, source: Source, learned: Learned, sink: Sink) -> dict[str, Any]:
+        """A summary as plain values."""
+        model, own, totals = learned.model, learned.of_training_rows, sink.totals
+        if source.values is not None:
+            about = {"criterion": learned.criterion, "clipped": learned.clipped}
+        else:
+            left = None if model.landmarks_ is None else float(model.landmarks_.residual_fraction)
+            about = {"landmarks": len(model.subspace_.frame.points), "residual_fraction": left}
+        return {
+            "input": str(self.input),
+            "output": str(self.output),
+            "rows": sink.n_rows,
+            "columns": source.n_columns,
+            "training_rows": model.n_samples_seen_,
+            "parameters": _parameters(model),
+            "training_row_parameters": None if own is None else _parameters(own),
+            "standardized": learned.preparation.is_standardizing,
+            "cross_fit": learned.n_folds,
+            "loss": self.loss,
+            **about,
+            "explained_variance": float(np.sum(model.explained_variance_ratio_)),
+            "objective": totals["objective"] / sink.n_rows,
+            "converged": totals["converged"],
+            "not_converged": totals["reasons"],
+            "seed": self.seed,
+            "seconds": self.seconds(),
+            "version": preimage.__version__,
+        }
 
-def _tell_about(source: Source | None, outputs: Outputs, tell: Any) -> None:
-    """What was understood of a table, and what becomes of its other columns."""
-    if source is None:
-        return
-    tell(source.described())
-    others = [source.layout.labels[place] for place in source.layout.untouched]
-    if others:
-        become = "written back unchanged" if outputs.kind in FRAMES else f"left out of {outputs.data.name}"
-        tell(f"{len(others)} other column{'s' if len(others) > 1 else ''} {become}: {listed(others)}.")
-
-
-def _in_chunks(
-    inputs: Inputs,
-    outputs: Outputs,
-    request: Request,
-    landmarks: Any,
-    chunk_rows: int | None,
-    resume: bool,
-    conclude: Callable[[Outcome, Making], None],
-    quiet: bool,
-) -> None:
-    if inputs.mask is not None:
-        raise FileError("--mask is for NIfTI scans, which are not worked on in chunks.")
-    if outputs.kind not in CHUNKED:
-        raise FileError(f"{outputs.data}: large files are written as .csv, .npy or .parquet.")
-    source = open_source(inputs.data, inputs.table)
-    train = source if inputs.training_data is None else _open_training(inputs.training_data, source, inputs.table)
-    _tell_about(source, outputs, speaker(quiet))
-    denoise_file(
-        source,
-        train,
-        outputs.data,
-        outputs.kind,
-        request,
-        AUTO if landmarks is None else landmarks,
-        chunk_rows,
-        resume,
-        lambda report, before, after, making: conclude(Outcome(report, before, after, is_written=True), making),
-        speaker(quiet),
-    )
-
-
-def _open_training(path: Path, source: Source, table: TableOptions) -> Source:
-    return open_source(path, options_like(source, path, table))
-
-
-def _read_training(inputs: Inputs, data: Dataset) -> Dataset:
-    """Training data; scans with the voxels of the data, also where their mask was found by intensities."""
-    assert inputs.training_data is not None
-    of_scans = data.scans is not None and format_of(inputs.training_data) == ".nii"
-    mask = data.scans.mask_image if data.scans is not None and of_scans else inputs.mask
-    options = options_like(data.source, inputs.training_data, inputs.table)
-    return read(inputs.training_data, inputs.array, mask=mask, options=options)
-
-
-def _writable(data: Dataset, train: Dataset, inputs: Inputs, outputs: Outputs) -> Dataset:
-    """The data with all that it takes to write them; or a refusal where they do not go with each other."""
-    columns, training_columns, kind = data.values.shape[1], train.values.shape[1], outputs.kind
-    if training_columns != columns:
-        raise DataError(
-            f"{inputs.training_data} has {training_columns} columns and {inputs.data} has {columns}; they must agree."
-        )
-    if train.pictures is not None and data.image_shape is not None and train.image_shape != data.image_shape:
-        raise DataError(
-            f"{inputs.training_data} has pictures of the shape {train.image_shape} and {inputs.data} of "
-            f"{data.image_shape}, with the same number of values; they must agree."
-        )
-    if (kind == ".nii") != (data.scans is not None):
-        raise FileError(f"{inputs.data} and OUTPUT must both be NIfTI scans (.nii, .nii.gz), or neither.")
-    if kind == "folder" and data.image_shape is None:
-        raise FileError(
-            f"{inputs.data} is a table, and OUTPUT has no suffix: that is a folder of pictures. Add .csv, say."
-        )
-    if kind == "picture":
-        check_one_file(data.pictures, inputs.data, outputs.data)
-    if kind == "folder" and data.pictures is None and data.image_shape is not None:
-        return replace(data, pictures=numbered_pictures(data.values, data.image_shape, inputs.data))
-    return data
-
-
-def _drawable(data: Dataset, before: Dataset) -> Dataset:
-    """Scans as pictures of one slice without the mean over time, which would hide changes; other data as they are."""
-    if data.scans is None:
-        return data
-    values, shape = slice_pictures(data.scans, data.values - before.values.mean(axis=0))
-    return Dataset(values, image_shape=shape)
-
-
-def _figure_path(figure: Path | None, output: Path) -> Path | None:
-    """The path given, or one next to the output; None without matplotlib, unless a path was given."""
-    if figure is not None or can_draw():
-        return figure or _beside(output, "_figure.png" if output.suffix.lower() == ".png" else ".png")
-    console.print('No figure: matplotlib is not installed (pip install "preimage[plot]").', markup=False)
-    return None
-
-
-def _beside(output: Path, suffix: str) -> Path:
-    return output.with_name(stem_of(output) + suffix)
-
-
-def _warn_of_voxels(scans: Any, outside: str) -> None:
-    """Without a mask voxels are left out by a rule of thumb; users should know at once."""
-    console.print(f"Warning: no --mask was given. {scans.said(outside)}", style="yellow", markup=False)
-
-
-def _print_report(report: dict[str, Any], outputs: Outputs, quiet: bool) -> None:
-    say, chosen, own = speaker(quiet), report["parameters"], report.get("training_row_parameters")
-    say(
-        f"Denoised {report['rows']} rows of {report['columns']} columns in {report['seconds']:.1f} s: "
-        f"{_described(chosen if own is None else own)}."
-    )
-    if own is not None:
-        say(f"These are for rows that the model has learned from; for new rows: {_described(chosen)}.")
-    if report["cross_fit"] is not None:
-        say(f"Training rows were denoised by models fitted without them, in {report['cross_fit']} folds.")
-    if report.get("clipped"):
+    def _print(self, report: dict[str, Any]) -> None:
+        say, chosen, own = self.say, report["parameters"], report["training_row_parameters"]
         say(
-            f"{report['clipped']:.0%} of the values lie at the ends of their range, as clipping leaves them. The noise "
-            "that it removed had a mean that is lost: dark and bright parts stay less dark and bright than they were."
+            f"Denoised {report['rows']} rows of {report['columns']} columns in {report['seconds']:.1f} s: "
+            f"{_described(chosen if own is None else own)}."
         )
-    if report["converged"] < report["rows"]:
-        left = report["rows"] - report["converged"]
-        console.print(f"Warning: {left} rows did not converge ({', '.join(report['not_converged'])}).", style="yellow")
-    say("Wrote " + ", ".join(str(path) for path in outputs.paths) + ".")
+        if own is not None:
+            say(f"These are for rows that the model has learned from; for new rows: {_described(chosen)}.")
+        if report["cross_fit"] is not None:
+            say(f"Training rows were denoised by models fitted without them, in {report['cross_fit']} folds.")
+        if report.get("clipped"):
+            say(
+                f"{report['clipped']:.0%} of the values lie at the ends of their range, as clipping leaves them. The "
+                "noise that it removed had a mean that is lost: dark and bright parts stay less dark and bright than "
+                "they were."
+            )
+        if left := report["rows"] - report["converged"]:
+            reasons = ", ".join(report["not_converged"])
+            console.print(f"Warning: {left} rows did not converge ({reasons}).", style="yellow")
+        say(wrote([path for path in (self.output, self.plot, self.summary) if path is not None]))
+
+
+def _updated(totals: Totals, result: PreimageResult) -> Totals:
+    reasons = set(totals["reasons"]) | set(result.reason[~result.converged].tolist())
+    return {
+        "converged": totals["converged"] + int(np.sum(result.converged)),
+        "objective": totals["objective"] + float(np.sum(result.objective)),
+        "reasons": sorted(reasons),
+    }
+
+
+def _parameters(model: KernelPCA) -> dict[str, float]:
+    """What a model was fitted with, as plain numbers."""
+    gamma, penalty = float(model.kernel_.gamma), float(model.preimage_.penalty)
+    return {"components": int(model.n_components_), "width": 1 / gamma, "gamma": gamma, "penalty": penalty}
 
 
 def _described(chosen: dict[str, float]) -> str:
     return f"{chosen['components']} components, gamma {chosen['gamma']:.4g}, penalty {chosen['penalty']:.3g}"
+
+
+def _drawable(source: Source, before: Array, after: Array) -> tuple[Array, Array, Any, list[str] | None]:
+    """Scans as pictures of one slice without the mean over time, which would hide changes; other data as they are."""
+    if source.scans is None:
+        return before, after, source.image_shape, source.names
+    mean = before.mean(axis=0)
+    (before, shape), (after, _) = (slice_pictures(source.scans, values - mean) for values in (before, after))
+    return before, after, shape, None
+
+
+def _default_figure(output: Path) -> Path | None:
+    """A figure next to the output; None without matplotlib."""
+    if can_draw():
+        return next_to(output, "_figure.png" if output.suffix.lower() == ".png" else ".png")
+    console.print('No figure: matplotlib is not installed (pip install "preimage[plot]").', markup=False)
+    return None

@@ -1,101 +1,193 @@
-"""The command ``preimage embed``."""
+"""The command ``preimage embed``: coordinates of the rows of a file, chunk by chunk."""
 
-import time
-from dataclasses import replace
+from collections.abc import Callable
+from copy import copy
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Any
 
-import typer
+from sklearn.pipeline import Pipeline
 
+from preimage._engine.typing import Array
+from preimage._engine.warnings import warn_user
 from preimage.cli import _options
-from preimage.cli._console import plain_errors, speaker
-from preimage.cli._options import AUTO
-from preimage.cli._outputs import TABLES, check_model_name, check_outputs, chosen_format, table_format
-from preimage.cli._table_options import takes_tables
-from preimage.cli.runs._embed import Embedding, embed
-from preimage.cli.runs._file_model import read_model
-from preimage.cli.runs._partial import remains
-from preimage.cli.tables._sources import SOURCE_FORMATS, Source, open_source
-from preimage.cli.tables._table_options import DEFAULTS, TableOptions
-from preimage.estimators import KernelPCA
-
-Method = Literal["auto", "rpcholesky", "sparse_greedy", "kmeans", "uniform", "pivoted_cholesky"]
-
-# Options that say how a model is fitted: with --model they have nothing to say.
-OF_THE_FIT = ("components", "kernel", "gamma", "degree", "coef0", "landmarks", "method")
-
-EXAMPLES = (
-    "preimage embed table.csv coordinates.csv --components 5",
-    "preimage embed big.npy coordinates.npy --landmarks 200 --save-model model.safetensors",
-    "preimage embed new.npy coordinates.parquet --model model.safetensors",
+from preimage.cli._errors import DataError
+from preimage.cli._options import AUTO, argument, one_of, option
+from preimage.cli._outputs import check_outputs, table_format, wrote
+from preimage.cli.runs._learning import (
+    SAMPLE_ROWS,
+    Learned,
+    Preparation,
+    check_columns,
+    constant_imputer,
+    count_rows,
+    learn,
+    read_learned,
+    survey,
 )
+from preimage.cli.runs._partial import PartialOutput, Totals, inputs_of, partial_output, write_rows
+from preimage.cli.tables._frames import Frame
+from preimage.cli.tables._paths import identity_of
+from preimage.cli.tables._sources import SOURCE_FORMATS, Source, open_source
+from preimage.estimators import KernelPCA
+from preimage.kernels import as_kernel
+from preimage.landmarks import SELECTORS
+from preimage.persistence._file import to_bytes
+
+METHODS = (AUTO, *SELECTORS.on_command_line())
 
 
-@takes_tables()
-def embed_command(
-    context: typer.Context,
-    input: Annotated[Path, typer.Argument(metavar="INPUT", help=f"A table of any size: {SOURCE_FORMATS}.")],
-    output: Annotated[
-        Path, typer.Argument(metavar="OUTPUT", help="The coordinates: .npy, .csv, .tsv, .parquet or .xlsx.")
-    ],
-    components: _options.Components = "10",
-    kernel: _options.Kernel = "rbf",
-    gamma: _options.Gamma = AUTO,
-    degree: _options.Degree = 3,
-    coef0: _options.Coef0 = 1.0,
-    landmarks: _options.Landmarks = "500",
-    method: Annotated[
-        Method, typer.Option(metavar="NAME", help=f"How landmarks are chosen: {', '.join(get_args(Method))}.")
-    ] = "auto",
-    model: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Fit nothing: use a KernelPCA of --save-model or of its save(FILE)."),
-    ] = None,
-    save_model: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Where the model goes, .safetensors; preimage.load reads it.")
-    ] = None,
-    chunk_rows: _options.ChunkRows = None,
-    resume: _options.Resume = True,
-    seed: _options.Seed = 0,
-    output_format: _options.OutputFormat = None,
-    quiet: _options.Quiet = False,
-    force: _options.Force = False,
-    table: TableOptions = DEFAULTS,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class KernelOptions(_options.Options):
+    """What a user says about kernel PCA."""
+
+    components: _options.Components = "10"
+    kernel: _options.Kernel = "rbf"
+    gamma: _options.Gamma = AUTO
+    degree: _options.Degree = 3
+    coef0: _options.Coef0 = 1.0
+    landmarks: _options.Landmarks = AUTO
+
+    @property
+    def rule(self) -> Any:
+        """γ, or the rule for it."""
+        return "median" if self.gamma == AUTO else self.gamma
+
+    @property
+    def why_not(self) -> str:
+        """Why columns are not standardised unless the user says so."""
+        return "--gamma is a number" if isinstance(self.gamma, float) else ""
+
+    def check(self, X: Array, path: Path) -> None:
+        """Refuse data too small to learn from."""
+        if len(X) < 2:
+            raise DataError(f"{path} has {len(X)} rows. Kernel PCA learns from many.")
+
+    def named(self, **more: Any) -> KernelPCA:
+        """An unfitted model by the name of its kernel, so that others of other widths can be made of it."""
+        parameters = {"kernel": self.kernel, "gamma": self.rule, "degree": self.degree, "coef0": self.coef0}
+        return KernelPCA(self.components, **{**parameters, "random_state": self.seed, **more})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Embed(KernelOptions):
     """Write the kernel PCA coordinates of a table, which may be larger than memory.
 
     An interrupted run leaves OUTPUT.part; the same command continues it. --gamma auto is the median rule, on a sample.
     """
-    say = speaker(quiet)
-    with plain_errors(lambda: remains(output), quiet):
-        kind = chosen_format(output_format, TABLES, lambda: table_format(output, "coordinates"))
-        written = check_outputs({"OUTPUT": output, "--save-model": save_model}, (input, model), force)
-        check_model_name(save_model)
-        started = time.perf_counter()
-        ready = None if model is None else (model, *read_model(model))
-        if ready is not None:
-            _options.warn_of_unused(context, OF_THE_FIT)
-        if ready is not None and table.columns is None and hasattr(ready[1], "feature_names_in_"):
-            table = replace(table, columns=tuple(ready[1].feature_names_in_))
-        source = open_source(input, table)
-        say(source.described())
-        rows = chunk_rows or source.chunk_rows
-        exact = landmarks == "none"
-        gamma = "median" if gamma == AUTO else gamma
-        wish = Embedding(components, kernel, gamma, degree, coef0, None if exact else landmarks, method, seed)
-        fitted, n_rows = embed(source, output, kind, wish, rows, resume, ready, save_model, say)
-        seconds = time.perf_counter() - started
-        say(_report(fitted.model, n_rows, source, seconds))
-        say("Wrote " + ", ".join(str(path) for path in written) + ".")
 
+    input: Annotated[Path, argument("INPUT", f"A table of any size: {SOURCE_FORMATS}.")]
+    output: Annotated[Path, argument("OUTPUT", "The coordinates: .npy, .csv, .tsv, .parquet or .xlsx.")]
+    landmarks: _options.Landmarks = "500"
+    method: Annotated[Any, one_of(METHODS, f"How landmarks are chosen: {', '.join(METHODS)}.")] = AUTO
+    model: Annotated[
+        Path | None, option("FILE", "Fit nothing: use a KernelPCA of --save-model or of its save(FILE).")
+    ] = None
+    save_model: _options.SaveModel = None
+    chunk_rows: _options.ChunkRows = None
+    resume: _options.Resume = True
+    output_format: _options.OutputFormat = None
 
-def _report(model: KernelPCA, n_rows: int, source: Source, seconds: float) -> str:
-    gamma, landmarks = getattr(model.kernel_, "gamma", None), model.landmarks_
-    about = "exact"
-    if landmarks is not None:
-        about = f"{len(landmarks)} landmarks miss {100 * landmarks.residual_fraction:.2g} % of the kernel"
-    width = "" if gamma is None else f", gamma {gamma:.4g}"
-    return (
-        f"Embedded {n_rows:,} rows of {source.n_columns} columns in {seconds:.1f} s: {model.n_components_} components, "
-        f"{100 * sum(model.explained_variance_ratio_):.1f} % of the variance{width}; {about}."
+    OF_THE_FIT = ("components", "kernel", "gamma", "degree", "coef0", "landmarks", "method")
+    EXAMPLES = (
+        "preimage embed table.csv coordinates.csv --components 5",
+        "preimage embed big.npy coordinates.npy --landmarks 200 --save-model model.safetensors",
+        "preimage embed new.npy coordinates.parquet --model model.safetensors",
     )
+
+    def run(self) -> None:
+        """Embed INPUT in chunks."""
+        kind = table_format(self.output_format, self.output, "coordinates")
+        named = {"OUTPUT": self.output, "--save-model": self.save_model}
+        written = check_outputs(named, (self.input, self.model), self.force)
+        ready, table = None, self.table
+        said = {name: getattr(self, name) for name in (*self.OF_THE_FIT, "seed")}
+        if self.model is not None:
+            ready, said = read_learned(self.model), {"model": identity_of(self.model)}
+            self.warn_of_unused()
+            if table.columns is None and hasattr(ready.model, "feature_names_in_"):
+                table = replace(table, columns=tuple(ready.model.feature_names_in_))
+        source = open_source(self.input, table)
+        self.say(source.described())
+        rows = self.chunk_rows or source.chunk_rows
+        with partial_output(self.output, inputs_of("embed", source, rows, **said), self.resume) as sink:
+            if sink.is_begun:
+                learned = Learned.from_state(sink.model())
+            else:
+                learned = self._learned(source, ready, sink, rows)
+            model = learned.model
+
+            def step(chunk: Array, totals: Totals, advance: Callable[[int], None]) -> tuple[Array, Totals]:
+                values = model.subspace_.coordinates(chunk)
+                advance(len(chunk))
+                return values, totals
+
+            write_rows(learned.preparation.applied(source), sink, rows, step, "Embedding rows", self.say)
+            sink.finish(kind, Frame.next_to_kept(source, list(model.get_feature_names_out())))
+            if self.save_model is not None:
+                with sink.making(self.save_model) as aside:
+                    aside.write_bytes(to_bytes(_as_estimator(learned, source, sink.n_rows)))
+            n_rows = sink.n_rows
+            sink.close()
+        self.say(self._report(model, n_rows, source))
+        self.say(wrote(written))
+
+    def unfitted(self, sample: Array) -> KernelPCA:
+        """A model with the kernel that the sample gives."""
+        kernel = as_kernel(self.kernel, gamma=self.rule, degree=self.degree, coef0=self.coef0)
+        return KernelPCA(self.components, kernel=kernel.resolve(sample), random_state=self.seed)
+
+    def exactly(self, sample: Array, X: Array) -> Learned:
+        """A model of all rows."""
+        return Learned(self.unfitted(sample).fit(X))
+
+    def _learned(self, source: Source, ready: Learned | None, sink: PartialOutput, rows: int) -> Learned:
+        """A model of the rows or the one that is there, and all that is ready for its coordinates."""
+        if ready is None:
+            n_rows, learned = learn(
+                source, self, self.landmarks, rows, sink, method=self.method, why_not=self.why_not, tell=self.say
+            )
+        else:
+            check_columns(ready.model, source)
+            learned = replace(ready, preparation=self._with_imputer(ready.preparation, source, rows))
+            n_rows = count_rows(learned.preparation.applied(source), rows)
+        model = learned.model
+        sink.begin(learned.state, n_rows, (model.n_components_,), model.subspace_.frame.points.dtype)
+        return learned
+
+    def _with_imputer(self, preparation: Preparation, source: Source, rows: int) -> Preparation:
+        """What a model does to rows before, with gaps filled in if the user wants it."""
+        impute = self.table.impute
+        if impute is None:
+            return preparation
+        if preparation.imputer is not None:
+            warn_user("--impute had no effect: the model of --model fills in missing values itself.", UserWarning)
+            return preparation
+        # By the means of the training data, if the model has them, else by the rows at hand.
+        found = survey(source, rows, SAMPLE_ROWS, self.seed, with_missing=True)
+        plain = replace(source, options=replace(source.options, standardize=False))
+        imputer = Preparation.of(plain, found, tell=self.say).imputer
+        if impute == "mean" and preparation.mean is not None:
+            imputer = constant_imputer("mean", preparation.mean)
+        return replace(preparation, imputer=imputer)
+
+    def _report(self, model: KernelPCA, n_rows: int, source: Source) -> str:
+        gamma, landmarks = getattr(model.kernel_, "gamma", None), model.landmarks_
+        about = "exact"
+        if landmarks is not None:
+            about = f"{len(landmarks)} landmarks miss {100 * landmarks.residual_fraction:.2g} % of the kernel"
+        width = "" if gamma is None else f", gamma {gamma:.4g}"
+        return (
+            f"Embedded {n_rows:,} rows of {source.n_columns} columns in {self.seconds():.1f} s: {model.n_components_} "
+            f"components, {100 * sum(model.explained_variance_ratio_):.1f} % of the variance{width}; {about}."
+        )
+
+
+def _as_estimator(learned: Learned, source: Source, n_rows: int) -> Any:
+    """What a model file holds: kernel PCA, after an imputer and a scaler where rows were prepared by such."""
+    steps = learned.preparation.steps(source.names, n_rows)
+    if not steps:
+        return learned.model
+    model = copy(learned.model)
+    model.__dict__.pop("feature_names_in_", None)  # the first step has the names, and gives arrays
+    return Pipeline([*steps, ("kernel_pca", model)])

@@ -1,138 +1,370 @@
-"""The command ``preimage impute``."""
+"""The command ``preimage impute``: the gaps of a table, filled in chunk by chunk."""
 
-import json
-import time
+from collections.abc import Callable
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import partial as with_first
+from numbers import Real
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+import numpy as np
+from sklearn.base import clone
 
 import preimage
+from preimage._engine.progress import stage
+from preimage._engine.typing import Array
 from preimage._engine.warnings import warn_user
 from preimage.cli import _options
-from preimage.cli._console import console, plain_errors, speaker
-from preimage.cli._options import AUTO
-from preimage.cli._outputs import TABLES, check_model_name, check_outputs, chosen_format, table_format
-from preimage.cli._table_options import takes_tables
-from preimage.cli.runs._impute import Filling, impute_file, read_imputer
-from preimage.cli.runs._partial import Making, remains
-from preimage.cli.tables._formats import stem_of
-from preimage.cli.tables._layout import listed
-from preimage.cli.tables._sources import SOURCE_FORMATS, open_source, options_like
-from preimage.cli.tables._table_options import DEFAULTS, TableOptions
+from preimage.cli._console import console
+from preimage.cli._errors import DataError, FileError
+from preimage.cli._options import AUTO, argument, option
+from preimage.cli._outputs import check_outputs, table_format, write_json, wrote
+from preimage.cli.runs._gaps import Errors, judged
+from preimage.cli.runs._learning import (
+    SAMPLE_BYTES,
+    Survey,
+    check_columns,
+    check_fitted,
+    codes_of,
+    data_errors,
+    fitted_imputer,
+    load_model,
+    survey,
+    with_gaps_filled,
+)
+from preimage.cli.runs._partial import PartialOutput, Totals, inputs_of, partial_output, write_rows
+from preimage.cli.tables._columns import listed
+from preimage.cli.tables._frames import Frame
+from preimage.cli.tables._paths import identity_of, next_to
+from preimage.cli.tables._sources import SOURCE_FORMATS, Source, open_source, options_like
+from preimage.estimators import KernelImputer, KernelImputerCV
+from preimage.persistence._file import to_bytes
 
-# Options that say how a model is fitted: with --model they have nothing to say.
-OF_THE_FIT = ("components", "gamma", "fit_to", "categorical")
 # Columns of which the errors are printed; all of them are in the summary.
 SHOWN = 12
+# Rows that a model is made of, from the whole file, as many as `KernelImputer` uses of more; fewer where they are long,
+# but not below the second number. And rows on which it is judged.
+MODEL_ROWS, FEWEST_MODEL_ROWS, JUDGED_ROWS = 10_000, 500, 2000
+# Most rows of a chunk: filling rows takes long, and what an interruption costs should be little.
+CHUNK_ROWS = 4096
+# Rows that are filled in together: enough for products of matrices to be fast, few enough for bars to move.
+BLOCK = 256
 
-EXAMPLES = (
-    "preimage impute gaps.csv complete.csv",
-    "preimage impute gaps.csv complete.csv --round --save-model imputer.safetensors",
-    "preimage impute gaps.csv complete.csv --categorical species,site",
-    "preimage impute more_gaps.csv complete.csv --model imputer.safetensors",
-    "preimage impute gaps.csv complete.csv --fit table.csv --columns a,b,c",
-)
 
-
-@takes_tables(without=("impute", "standardize", "keep"))
-def impute_command(
-    context: typer.Context,
-    input: Annotated[Path, typer.Argument(metavar="INPUT", help=f"A table with gaps: {SOURCE_FORMATS}.")],
-    output: Annotated[
-        Path, typer.Argument(metavar="OUTPUT", help="The same table without: .csv, .tsv, .parquet, .xlsx or .npy.")
-    ],
-    components: _options.ComponentsOrAuto = AUTO,
-    gamma: _options.Gamma = AUTO,
-    round_whole: Annotated[
-        bool, typer.Option("--round", help="Fill in whole numbers where all values of a column are whole.")
-    ] = False,
-    categorical: Annotated[
-        Any,
-        typer.Option(
-            parser=lambda text: list(_options.names(text)),
-            metavar="A,B,...",
-            help="Columns of numbers that stand for categories: gaps get one of them.",
-        ),
-    ] = None,
-    fit_to: Annotated[Path | None, typer.Option("--fit", metavar="FILE", help="Training data, if not INPUT.")] = None,
-    model: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Fit nothing: use a KernelImputer of --save-model or save(FILE)."),
-    ] = None,
-    save_model: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Where the model goes, .safetensors; preimage.load reads it.")
-    ] = None,
-    summary: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Summary in JSON. (Default: OUTPUT with .json.)")
-    ] = None,
-    chunk_rows: _options.ChunkRows = None,
-    resume: _options.Resume = True,
-    seed: _options.Seed = 0,
-    output_format: _options.OutputFormat = None,
-    quiet: _options.Quiet = False,
-    force: _options.Force = False,
-    table: TableOptions = DEFAULTS,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Impute(_options.Options):
     """Fill in the gaps of a table: as in the rows that are like theirs. Values that are there stay.
 
     Values are hidden and filled in to say how far off filled ones are, by column. An interrupted run leaves
     OUTPUT.part; the same command continues it.
     """
-    say = speaker(quiet)
-    with plain_errors(lambda: remains(output), quiet):
-        started = time.perf_counter()
-        kind = chosen_format(output_format, TABLES, lambda: table_format(output))
-        about = summary or output.with_name(f"{stem_of(output)}.json")
-        named = {"OUTPUT": output, "--summary": about, "--save-model": save_model}
-        written = check_outputs(named, (input, fit_to, model), force)
-        check_model_name(save_model)
-        ready = None if model is None else read_imputer(model)
-        if ready is not None:
-            _options.warn_of_unused(context, OF_THE_FIT)
-        source = open_source(input, table if ready is None else ready.options(table))
-        train = source if fit_to is None else open_source(fit_to, options_like(source, fit_to, table))
-        say(source.described())
-        if source.layout.empty:
-            names = listed([source.layout.labels[place] for place in source.layout.empty])
-            warn_user(f"Columns without any value have nothing to fill in from, and stay empty: {names}.", UserWarning)
 
-        def conclude(found: dict[str, Any], making: Making) -> None:
-            seconds = round(time.perf_counter() - started, 3)
-            names = {"input": str(input), "output": str(output), "rows": found["rows"], "columns": source.n_columns}
-            report = {**names, **found, "seed": seed, "seconds": seconds, "version": preimage.__version__}
-            with making(about) as aside:
-                aside.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
-            _print_report(report, quiet)
-
-        wish = Filling(gamma, components, round_whole, seed, categorical or [])
-        impute_file(source, train, output, kind, wish, chunk_rows, resume, ready, save_model, conclude, say)
-        say("Wrote " + ", ".join(str(path) for path in written) + ".")
-
-
-def _print_report(report: dict[str, Any], quiet: bool) -> None:
-    say = speaker(quiet)
-    if not report["gaps"]:
-        say(f"{report['input']} has no gaps: {report['output']} is the same table.")
-        return
-    filled, n_rows = report["filled_columns"], report["rows"]
-    say(
-        f"Filled in {report['gaps']:,} of {n_rows * report['columns']:,} values ({100 * report['fraction']:.2g} %) in "
-        f"{len(filled)} of {report['columns']} columns and {report['rows_with_gaps']:,} of {n_rows:,} rows, in "
-        f"{report['seconds']:.1f} s."
+    input: Annotated[Path, argument("INPUT", f"A table with gaps: {SOURCE_FORMATS}.")]
+    output: Annotated[Path, argument("OUTPUT", "The same table without: .csv, .tsv, .parquet, .xlsx or .npy.")]
+    components: _options.ComponentsOrAuto = AUTO
+    gamma: _options.Gamma = AUTO
+    round_whole: Annotated[
+        bool, option(None, "Fill in whole numbers where all values of a column are whole.", None, "--round")
+    ] = False
+    categorical: Annotated[
+        Any,
+        option("A,B,...", "Columns of numbers that stand for categories: gaps get one of them.", _options.names),
+    ] = None
+    fit_to: _options.FitTo = None
+    model: Annotated[Path | None, option("FILE", "Fit nothing: use a KernelImputer of --save-model or save(FILE).")] = (
+        None
     )
-    say("Expected errors (root mean squares, or fractions of categories that are wrong, from values that were hidden):")
-    width = max(len(column["name"]) for column in filled[:SHOWN])
-    for column in filled[:SHOWN]:
-        say(f"  {column['name']:{width}s}  {_error(column)}")
-    if len(filled) > SHOWN:
-        more = len(filled) - SHOWN
-        say(f"  … and {more} more column{'s' if more != 1 else ''}, in the summary.")
-    if report["empty_rows"]:
-        console.print(
-            f"Warning: {report['empty_rows']} rows have no value at all; all of them get the same values.",
-            style="yellow",
+    save_model: _options.SaveModel = None
+    summary: _options.Summary = None
+    chunk_rows: _options.ChunkRows = None
+    resume: _options.Resume = True
+    output_format: _options.OutputFormat = None
+
+    WITHOUT = ("impute", "standardize", "keep")
+    OF_THE_FIT = ("components", "gamma", "fit_to", "categorical")
+    EXAMPLES = (
+        "preimage impute gaps.csv complete.csv",
+        "preimage impute gaps.csv complete.csv --round --save-model imputer.safetensors",
+        "preimage impute gaps.csv complete.csv --categorical species,site",
+        "preimage impute more_gaps.csv complete.csv --model imputer.safetensors",
+        "preimage impute gaps.csv complete.csv --fit table.csv --columns a,b,c",
+    )
+
+    def run(self) -> None:
+        """Fill in the gaps of INPUT in chunks."""
+        kind = table_format(self.output_format, self.output)
+        about = self.summary or next_to(self.output, ".json")
+        named = {"OUTPUT": self.output, "--summary": about, "--save-model": self.save_model}
+        written = check_outputs(named, (self.input, self.fit_to, self.model), self.force)
+        ready, names = (None, None) if self.model is None else _read_imputer(self.model)
+        if ready is not None:
+            self.warn_of_unused()
+        by_name = names is not None and self.table.columns is None
+        source = train = open_source(self.input, replace(self.table, columns=names) if by_name else self.table)
+        if self.fit_to is not None:
+            train = open_source(self.fit_to, options_like(source, self.fit_to, self.table))
+        self.say(source.described())
+        if source.layout.empty:
+            empty = listed(source.layout.called(source.layout.empty))
+            warn_user(f"Columns without any value have nothing to fill in from, and stay empty: {empty}.", UserWarning)
+        rows = self.chunk_rows or min(CHUNK_ROWS, source.chunk_rows)
+        said = {name: getattr(self, name) for name in ("gamma", "components", "seed")}
+        said |= {"rounded": self.round_whole, "categorical": list(self.categorical or ())}
+        said |= {"training data": train.identity()} if self.model is None else {"model": identity_of(self.model)}
+        with partial_output(self.output, inputs_of("impute", source, rows, **said), self.resume) as sink:
+            filler = (
+                Filler.from_state(sink.model()) if sink.is_begun else self._filler(source, train, rows, ready, sink)
+            )
+
+            def step(chunk: Array, totals: Totals, advance: Callable[[int], None]) -> tuple[Array, Totals]:
+                try:
+                    with data_errors():
+                        return filler(chunk, self.round_whole, advance), _updated(totals, np.isnan(chunk))
+                except DataError:
+                    sink.state = None  # the same rows would fail again: nothing is kept
+                    raise
+
+            write_rows(source, sink, rows, step, "Filling in gaps", self.say, with_missing=True)
+            gaps = [column for column, count in enumerate(sink.totals["gaps"]) if count]
+            sink.finish(kind, Frame.of_filled(source, gaps, self.round_whole, tuple(codes_of(filler.imputer))))
+            if self.save_model is not None:
+                if filler.imputer is None:
+                    raise DataError(f"{source.path} has no gaps, so that there is no model to save.")
+                with sink.making(self.save_model) as aside:
+                    aside.write_bytes(to_bytes(_with_names(filler.imputer, source.names)))
+            report = self._report(source, filler, sink)
+            write_json(about, report, sink.making)
+            self._print(report)
+            sink.close()
+        self.say(wrote(written))
+
+    def _filler(
+        self, source: Source, train: Source, rows: int, ready: KernelImputer | None, sink: PartialOutput
+    ) -> "Filler":
+        """Fit and judge a model, and make ready for the rows."""
+        of_source = self._surveyed(source, rows)
+        width, gaps = source.n_columns, np.isnan(of_source.sample)
+        if of_source.n_rows == 0:
+            raise DataError(f"{source.path} has no rows.")
+        if of_source.moments.n_missing == 0:
+            filler = Filler(None, np.zeros(width, dtype=bool), Errors.none(width), 0)
+        elif ready is not None:
+            # Judged on the table to fill in, which it has not seen.
+            check_columns(ready, source)
+            sample = _some(of_source.sample)
+            filler = self._judged(ready, of_source.sample, sample, np.isnan(sample), lambda rows: ready, 0)
+        else:
+            of_train = of_source if train is source else self._surveyed(train, rows)
+            X = of_train.sample
+            _check_training(train, of_train)
+            with stage("Learning from rows"):
+                imputer = self._fitted(X, train)
+            # With the same parameters: one width and one noise are chosen by thousands of values, those hidden among
+            # them. Searching for them again without these would take ten times as long for errors that hardly differ.
+            again = lambda rows: clone(imputer).fit(rows)
+            with stage("Hiding values and filling them in"):
+                filler = self._judged(imputer, X, _some(X), gaps, again, len(X))
+        totals = {"gaps": [0] * width, "rows": 0, "empty": 0}
+        sink.begin(filler.state, of_source.n_rows, source.row_shape or (width,), source.dtype, totals)
+        return filler
+
+    def _judged(
+        self, imputer: Any, X: Array, sample: Array, gaps: Array, fit: Callable[[Array], Any], training_rows: int
+    ) -> "Filler":
+        """A model with its errors for gaps like these; `fit` makes one of the sample without the values hidden."""
+        rng = np.random.default_rng([self.seed, 1])
+        errors = judged(lambda rows: with_first(with_gaps_filled, fit(rows)), sample, gaps, rng, codes_of(imputer))
+        whole = (np.isnan(X) | (np.round(X) == X)).all(axis=0)
+        return Filler(imputer, whole, errors, training_rows)
+
+    def _surveyed(self, source: Source, chunk_rows: int) -> Survey:
+        affordable = SAMPLE_BYTES // (source.n_columns * source.dtype.itemsize)
+        rows = max(FEWEST_MODEL_ROWS, min(MODEL_ROWS, affordable))
+        return survey(source, chunk_rows, rows, self.seed, with_missing=True)
+
+    def _fitted(self, X: Array, source: Source) -> KernelImputer:
+        """A model of X; where nothing is said, with the width and the noise that restore hidden values of X best."""
+        said = {"gamma": self.gamma, "n_components": self.components}
+        said = {name: value for name, value in said.items() if value != AUTO}
+        return fitted_imputer(X, self.seed, said, [_code_column(name, source) for name in self.categorical or ()])
+
+    def _report(self, source: Source, filler: "Filler", sink: PartialOutput) -> dict[str, Any]:
+        """A summary as plain values."""
+        totals, errors, n_rows = sink.totals, filler.errors, sink.n_rows
+        number = lambda value: None if np.isnan(value) else float(value)
+        columns = [
+            {
+                "name": source.labels[column],
+                "gaps": count,
+                "expected_error": number(errors.filled[column]),
+                "error_of_mean": number(errors.mean[column]),
+                "hidden": int(errors.hidden[column]),
+                "categorical": bool(errors.is_code[column]),
+            }
+            for column, count in enumerate(totals["gaps"])
+            if count
+        ]
+        return {
+            "input": str(self.input),
+            "output": str(self.output),
+            "rows": n_rows,
+            "columns": source.n_columns,
+            "gaps": sum(totals["gaps"]),
+            "fraction": sum(totals["gaps"]) / (n_rows * source.n_columns),
+            "rows_with_gaps": totals["rows"],
+            "empty_rows": totals["empty"],
+            "filled_columns": columns,
+            "relative_error": number(errors.relative),
+            "training_rows": filler.training_rows,
+            "parameters": _parameters(filler.imputer),
+            "seed": self.seed,
+            "seconds": self.seconds(),
+            "version": preimage.__version__,
+        }
+
+    def _print(self, report: dict[str, Any]) -> None:
+        if not report["gaps"]:
+            self.say(f"{report['input']} has no gaps: {report['output']} is the same table.")
+            return
+        filled, n_rows = report["filled_columns"], report["rows"]
+        self.say(
+            f"Filled in {report['gaps']:,} of {n_rows * report['columns']:,} values ({100 * report['fraction']:.2g} %) "
+            f"in {len(filled)} of {report['columns']} columns and {report['rows_with_gaps']:,} of {n_rows:,} rows, in "
+            f"{report['seconds']:.1f} s."
         )
+        kinds = "root mean squares, or fractions of categories that are wrong, from values that were hidden"
+        self.say(f"Expected errors ({kinds}):")
+        width = max(len(column["name"]) for column in filled[:SHOWN])
+        for column in filled[:SHOWN]:
+            self.say(f"  {column['name']:{width}s}  {_error(column)}")
+        if (more := len(filled) - SHOWN) > 0:
+            self.say(f"  … and {more} more column{'s' if more != 1 else ''}, in the summary.")
+        if report["empty_rows"]:
+            empty = f"{report['empty_rows']} rows have no value at all; all of them get the same values."
+            console.print(f"Warning: {empty}", style="yellow")
+
+
+@dataclass(frozen=True)
+class Filler:
+    """A model that fills in gaps, and what is known about its results.
+
+    Attributes
+    ----------
+    imputer : fitted imputer or None
+        None where there are no gaps.
+    whole : bool array of shape (d,)
+        Columns of whole numbers.
+    errors : Errors
+    training_rows : int
+    """
+
+    imputer: Any
+    whole: Array
+    errors: Errors
+    training_rows: int
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> "Filler":
+        return cls(**{**state, "errors": Errors(**state["errors"])})
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """For files."""
+        return {**vars(self), "errors": vars(self.errors)}
+
+    def __call__(self, rows: Array, rounded: bool, advance: Callable[[int], None] = lambda count: None) -> Array:
+        """Rows without gaps; what is there stays, to the last bit."""
+        filled = rows.copy()
+        for first in range(0, len(rows), BLOCK):
+            block = rows[first : first + BLOCK]
+            found = with_gaps_filled(self.imputer, block)
+            if rounded:
+                found = np.where(np.isnan(block) & self.whole, np.round(found), found)
+            filled[first : first + BLOCK] = found
+            advance(len(block))
+        return filled
+
+
+def _read_imputer(path: Path) -> tuple[KernelImputer, tuple[str, ...] | None]:
+    """A fitted `KernelImputer`, or the best one of a search, from a file of its `save`, and names of its columns."""
+    model: Any = load_model(path)
+    model = getattr(model, "best_estimator_", model) if isinstance(model, KernelImputerCV) else model
+    check_fitted(path, model, KernelImputer, "n_features_in_")
+    names = getattr(model, "feature_names_in_", None)
+    empty = np.flatnonzero(~model.valid_features_)
+    if empty.size:
+        name = empty[0] if names is None else repr(str(names[empty[0]]))
+        raise FileError(f"The model of {path} was fitted without any value of column {name}. Fit it to others.")
+    imputer = _with_names(model, None)
+    # Gaps of tables are NaN here, whatever stood for them where the model was fitted, and tables keep their columns.
+    imputer.missing_values, imputer.add_indicator = np.nan, False
+    return imputer, None if names is None else tuple(map(str, names))
+
+
+def _code_column(name: str, source: Source) -> int:
+    """The number of a column of categories among those with values."""
+    layout = source.layout
+    try:
+        place = layout.find(name)
+    except DataError as error:
+        raise DataError(f"{source.path} {error}") from error
+    if place in layout.text:
+        raise DataError(
+            f"{source.path}: column {name!r} holds words, and --categorical takes numbers. Replace each word by a "
+            "number, or fill the table in Python: KernelImputer takes words in data frames."
+        )
+    if place not in layout.taken:
+        raise DataError(f"{source.path}: column {name!r} of --categorical is not among those with values.")
+    return layout.taken.index(place)
+
+
+def _with_names(imputer: KernelImputer, names: list[str] | None) -> KernelImputer:
+    """A model for files, which has the names of its columns; arrays that it fills in here have none."""
+    named = copy(imputer)
+    named.__dict__.pop("feature_names_in_", None)
+    if names is not None:
+        named.feature_names_in_ = np.array(names, dtype=object)
+    return named
+
+
+def _check_training(train: Source, found: Survey) -> None:
+    """Refuse a table that nothing can be learned from."""
+    if found.n_rows < 2:
+        raise DataError(f"{train.path} has one row. Imputers learn from many: add rows, or give others: --fit FILE.")
+    empty = np.flatnonzero(np.isnan(found.sample).all(axis=0))
+    if len(empty):
+        name = train.labels[empty[0]]
+        raise DataError(f"Column {name!r} has no values to learn from. Leave it out: --exclude {name}")
+
+
+def _some(X: Array) -> Array:
+    """Rows of X at equal distances, on which a model is judged."""
+    return X[np.linspace(0, len(X) - 1, min(len(X), JUDGED_ROWS)).astype(int)]
+
+
+def _updated(totals: Totals, gaps: Array) -> Totals:
+    return {
+        "gaps": [int(count) for count in np.asarray(totals["gaps"]) + gaps.sum(axis=0)],
+        "rows": totals["rows"] + int(gaps.any(axis=1).sum()),
+        "empty": totals["empty"] + int(gaps.all(axis=1).sum()),
+    }
+
+
+def _parameters(imputer: KernelImputer | None) -> dict[str, Any] | None:
+    """What a model was fitted with, as plain numbers; None without one."""
+    if imputer is None:
+        return None
+    if imputer.method_ == "conditional":
+        return {"method": "conditional", "points": int(imputer.points_.shape[0])}
+    gamma = getattr(imputer.kernel_, "gamma", None)  # saved models may have kernels without one
+    return {
+        "method": "energy",
+        "components": int(imputer.n_components_),
+        "gamma": float(gamma) if isinstance(gamma, Real) else None,
+        "noise": float(imputer.noise_variance_),
+        "points": len(imputer.subspace_.frame.points),
+    }
 
 
 def _error(column: dict[str, Any]) -> str:

@@ -1,82 +1,87 @@
-"""The command ``preimage outliers``."""
+"""The command ``preimage outliers``: how unusual the rows of a table in memory are."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-import typer
 
 from preimage._engine.output_files import replacing
+from preimage._engine.progress import stage
+from preimage._engine.typing import Array
 from preimage.cli import _options
-from preimage.cli._console import plain_errors, speaker
-from preimage.cli._figure import draw_outliers
-from preimage.cli._options import AUTO
-from preimage.cli._outputs import TABLES, check_figure, check_outputs, chosen_format, figure_errors, table_format
-from preimage.cli._table_options import takes_tables
-from preimage.cli.runs._outliers import Outliers, find_outliers, write_outliers
+from preimage.cli._errors import DataError
+from preimage.cli._options import AUTO, argument, option
+from preimage.cli._outputs import check_outputs, draw_outliers, save_figure, table_format, wrote
+from preimage.cli.runs._learning import Preparation, data_errors, survey
+from preimage.cli.tables._files import write
+from preimage.cli.tables._frames import Frame
 from preimage.cli.tables._sources import SOURCE_FORMATS, open_source
-from preimage.cli.tables._table_options import DEFAULTS, TableOptions
+from preimage.estimators import KernelNoveltyDetector
 
 # Outliers of which the numbers are printed; all of them are in the output.
 SHOWN = 10
 
-EXAMPLES = (
-    "preimage outliers table.csv unusual.csv",
-    "preimage outliers table.csv unusual.csv --contamination 0.05 --plot unusual.png",
-)
 
-
-@takes_tables()
-def outliers_command(
-    input: Annotated[Path, typer.Argument(metavar="INPUT", help=f"A table that fits in memory: {SOURCE_FORMATS}.")],
-    output: Annotated[
-        Path,
-        typer.Argument(
-            metavar="OUTPUT", help="Novelty of each row, and 1 for outliers: .csv, .tsv, .parquet, .xlsx or .npy."
-        ),
-    ],
-    contamination: Annotated[
-        Any,
-        typer.Option(
-            parser=_options.contamination,
-            metavar="auto|FRACTION",
-            help="How many of the rows are outliers, such as 0.05, which finds groups of them; auto: not known.",
-        ),
-    ] = AUTO,
-    gamma: _options.Gamma = AUTO,
-    landmarks: _options.Landmarks = AUTO,
-    plot: _options.Plot = None,
-    seed: _options.Seed = 0,
-    output_format: _options.OutputFormat = None,
-    quiet: _options.Quiet = False,
-    force: _options.Force = False,
-    table: TableOptions = DEFAULTS,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Outliers(_options.Options):
     """Say how unusual each row of a table is, measured by the others, and which rows are outliers.
 
     With --contamination auto the most unusual row in twenty is called an outlier. --gamma auto is p5.
     """
-    say = speaker(quiet)
-    with plain_errors(quiet=quiet):
-        kind = chosen_format(output_format, TABLES, lambda: table_format(output))
-        check_figure(plot)
-        written = check_outputs({"OUTPUT": output, "--plot": plot}, (input,), force)
-        source = open_source(input, table)
-        say(source.described())
-        found = find_outliers(source, contamination, gamma, None if landmarks == "none" else landmarks, seed, say)
-        with replacing(output) as aside:
-            write_outliers(aside, found, source, kind, output)
-        if plot is not None:
-            with replacing(plot) as aside, figure_errors(plot, f"{output} is complete."):
-                draw_outliers(found.novelty, found.threshold).savefig(aside, dpi=150)
-        say(_report(found))
-        say("Wrote " + ", ".join(map(str, written)) + ".")
+
+    input: Annotated[Path, argument("INPUT", f"A table that fits in memory: {SOURCE_FORMATS}.")]
+    output: Annotated[
+        Path, argument("OUTPUT", "Novelty of each row, and 1 for outliers: .csv, .tsv, .parquet, .xlsx or .npy.")
+    ]
+    contamination: Annotated[
+        Any,
+        option(
+            "auto|FRACTION",
+            "How many of the rows are outliers, such as 0.05, which finds groups of them; auto: not known.",
+            _options.contamination,
+        ),
+    ] = AUTO
+    gamma: _options.Gamma = AUTO
+    landmarks: _options.Landmarks = AUTO
+    plot: _options.Plot = None
+    output_format: _options.OutputFormat = None
+
+    EXAMPLES = (
+        "preimage outliers table.csv unusual.csv",
+        "preimage outliers table.csv unusual.csv --contamination 0.05 --plot unusual.png",
+    )
+
+    def run(self) -> None:
+        """Find outliers among the rows of INPUT."""
+        kind = table_format(self.output_format, self.output)
+        written = check_outputs({"OUTPUT": self.output, "--plot": self.plot}, (self.input,), self.force)
+        source = open_source(self.input, self.table)
+        self.say(source.described())
+        source = source.held(self.table.impute is not None)
+        if source.n_rows < 2:
+            raise DataError(f"{source.path} has {source.n_rows} rows. Outliers are found among many.")
+        why_not = "--gamma is a number" if isinstance(self.gamma, float) else ""
+        X = Preparation.of(source, survey(source, 0, 0, 0), why_not, self.say)(source.values)
+        gamma = None if self.gamma == AUTO else self.gamma
+        detector = KernelNoveltyDetector(
+            self.contamination, gamma=gamma, landmarks=self.landmarks, random_state=self.seed
+        )
+        with data_errors(), stage("Looking for outliers"):
+            detector.fit(X)
+        novelty, threshold = -detector.left_out_scores_, -detector.offset_
+        matrix = np.column_stack([novelty, novelty > threshold])
+        with replacing(self.output) as aside:
+            write(aside, iter([matrix]), Frame.next_to_kept(source, ["novelty", "outlier"]), kind, self.output)
+        save_figure(self.plot, lambda: draw_outliers(novelty, threshold), f"{self.output} is complete.")
+        self.say(_report(novelty, novelty > threshold))
+        self.say(wrote(written))
 
 
-def _report(found: Outliers) -> str:
+def _report(novelty: Array, are_outliers: Array) -> str:
     """How many outliers there are, and the most unusual ones, by the number of their row."""
-    count, n_rows = int(np.sum(found.are_outliers)), len(found.novelty)
-    some = [f"{row + 1:,}" for row in np.argsort(-found.novelty, kind="stable")[: min(count, SHOWN)]]
+    count, n_rows = int(np.sum(are_outliers)), len(novelty)
+    some = [f"{row + 1:,}" for row in np.argsort(-novelty, kind="stable")[: min(count, SHOWN)]]
     more = ", …" if count > SHOWN else ""
     listed = f" The most unusual first: rows {', '.join(some)}{more}." if count > 1 else ""
     return f"{count:,} of {n_rows:,} rows are outliers.{listed}"

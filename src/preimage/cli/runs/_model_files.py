@@ -7,7 +7,7 @@ from typing import Any, BinaryIO
 
 from preimage.cli._console import one_line
 from preimage.cli._errors import FileError
-from preimage.cli.tables._archives import check_declared, check_unpacked
+from preimage.cli.tables._paths import check_declared, check_unpacked
 from preimage.estimators.compressed._models import standalone
 from preimage.interop import SKOPS_TYPES, to_onnx
 from preimage.persistence import load, save

@@ -1,4 +1,4 @@
-"""An output that is written row by row and survives interruptions."""
+"""Outputs that are written row by row, by one run at a time: held in memory, or in files that survive interruptions."""
 
 import json
 import os
@@ -11,16 +11,23 @@ from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
 
+import preimage
 from preimage._engine.output_files import fill_from, remove, remove_unfinished, replacing
 from preimage._engine.progress import stage
 from preimage._engine.typing import Array
-from preimage.cli._console import NOTHING, DataError, FileError, one_line
-from preimage.cli.runs._claim import beside, open_locked
+from preimage.cli._console import NOTHING, one_line
+from preimage.cli._errors import DataError, FileError
+from preimage.cli._options import DEFAULTS
+from preimage.cli.tables._files import write as write_file
 from preimage.cli.tables._frames import Frame, write_frame
-from preimage.cli.tables._identity import identity_of
+from preimage.cli.tables._paths import check_unchanged
 from preimage.cli.tables._sources import Source
-from preimage.cli.tables._table_options import DEFAULTS
 from preimage.persistence._file import read, write
+
+try:
+    import fcntl
+except ImportError:  # Windows has no such locks; users must not start two runs on one output there
+    fcntl = None  # type: ignore[assignment]
 
 # Seconds between notes of what is learned, each of which holds squares of the number of landmarks: writing them takes
 # a small part of the time, and no more than this is lost in an interruption.
@@ -28,11 +35,121 @@ SECONDS_BETWEEN_NOTES = 10
 # Rows that are converted to CSV or Parquet together, and that make a row group of a Parquet file.
 EXPORT_ROWS = 2**15
 
+Totals: TypeAlias = dict[str, Any]
 # Takes a chunk, the totals so far and ``advance(rows)``, which it calls along the way; returns rows and new totals.
-Step: TypeAlias = Callable[[Array, dict[str, Any], Callable[[int], None]], tuple[Array, dict[str, Any]]]
+Step: TypeAlias = Callable[[Array, Totals, Callable[[int], None]], tuple[Array, Totals]]
 
 # Gives a path to write to, which takes the name of the output when the block succeeds.
 Making: TypeAlias = Callable[[Path], AbstractContextManager[Path]]
+
+
+def part_of(output: Path, end: str = "") -> Path:
+    """The name of a file that a run keeps next to its output."""
+    return output.with_name(output.name + ".part" + end)
+
+
+@contextmanager
+def claimed(output: Path) -> Iterator[BinaryIO]:
+    """``OUTPUT.part``, open and locked, for a run that keeps nothing else; an error if another run has it.
+
+    The lock ends with the process, however it ends, so that nothing needs to be removed by hand. What an interrupted
+    run left is not touched.
+    """
+    file = open_locked(output)
+    try:
+        yield file
+    finally:
+        if file.seek(0, os.SEEK_END) == 0 and not part_of(output, ".json").exists():
+            remove(part_of(output))
+        file.close()
+
+
+def open_locked(output: Path) -> BinaryIO:
+    """``OUTPUT.part``, created where there is none, locked by this process until it is closed."""
+    part = part_of(output)
+    while True:
+        file = os.fdopen(os.open(part, os.O_RDWR | os.O_CREAT, 0o666), "r+b")
+        try:
+            _lock(file, output)
+            if os.path.samestat(os.fstat(file.fileno()), os.stat(part)):
+                return file
+        except FileNotFoundError:
+            pass
+        except BaseException:
+            file.close()
+            raise
+        # The run that had it ended between the two steps and removed it, or made it its output: not to be touched.
+        file.close()
+
+
+def _lock(file: BinaryIO, output: Path) -> None:
+    if fcntl is None:
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise FileError(f"Another run is writing {output} right now.") from error
+    except OSError:  # file systems without locks
+        return
+
+
+class HeldOutput:
+    """Rows of an output in memory until all of them are there; an interruption leaves nothing.
+
+    Parameters
+    ----------
+    output : Path
+    outside : {"keep", "zero"}
+        What is written for voxels of scans outside the mask.
+    """
+
+    is_begun = False
+
+    def __init__(self, output: Path, outside: str = "keep") -> None:
+        self.output = output
+        self.outside = outside
+        self.dtype: Any = None
+        self.parts: list[Array] = []
+        self.totals: Totals = {}
+        self.n_rows = 0
+
+    @property
+    def rows(self) -> int:
+        """Number of rows that are there."""
+        return sum(map(len, self.parts))
+
+    def note_learning(self, value: Any) -> None:
+        """Keep nothing."""
+
+    def learned(self) -> Any:
+        return None
+
+    def model(self) -> Any:
+        return None
+
+    def begin(self, model: Any, n_rows: int, row_shape: Any, dtype: Any, totals: Totals | None = None) -> None:
+        """Expect `n_rows` rows."""
+        self.n_rows, self.totals, self.dtype = n_rows, totals or {}, dtype
+
+    def append(self, values: Array, totals: Totals | None = None) -> None:
+        """Add rows, and the numbers about all rows so far."""
+        self.parts.append(values)
+        self.totals = totals or self.totals
+
+    def first(self, count: int) -> Array:
+        """The first `count` rows."""
+        return np.concatenate(self.parts)[:count]
+
+    def finish(self, kind: str, frame: Frame) -> None:
+        """Turn the rows into the output."""
+        with replacing(self.output, folder=kind == "folder") as aside:
+            write_file(aside, iter(self.parts), frame, kind, self.output, self.outside)
+
+    def making(self, path: Path) -> AbstractContextManager[Path]:
+        return replacing(path)
+
+    def close(self) -> None:
+        """Nothing is left."""
 
 
 class PartialOutput:
@@ -81,7 +198,7 @@ class PartialOutput:
         return self._begun["dtype"]
 
     @property
-    def totals(self) -> dict[str, Any]:
+    def totals(self) -> Totals:
         """Numbers about the rows so far."""
         return self._begun["totals"]
 
@@ -89,52 +206,43 @@ class PartialOutput:
         """Keep what was learned so far, if the last note is old enough."""
         if time.monotonic() < self.noted_at + SECONDS_BETWEEN_NOTES:
             return
-        write(value, beside(self.output, ".learning"))
+        write(value, part_of(self.output, ".learning"))
         self._note({"inputs": self.inputs, "bytes": 0})
         self.noted_at = time.monotonic()
 
     def learned(self) -> Any:
         """What the last note has; None without one, or if it is damaged: learning then starts again."""
         try:
-            return read(beside(self.output, ".learning"))
+            return read(part_of(self.output, ".learning"))
         except (OSError, ValueError):
             return None
 
     def model(self) -> Any:
         """What `begin` was given."""
         try:
-            return read(beside(self.output, ".model"))
+            return read(part_of(self.output, ".model"))
         except (OSError, ValueError) as error:
             raise FileError(f"{one_line(error).rstrip('.')}. Start anew with --no-resume.") from error
 
     def begin(
-        self,
-        model: Any,
-        n_rows: int,
-        row_shape: tuple[int, ...],
-        dtype: Any,
-        totals: dict[str, Any] | None = None,
+        self, model: Any, n_rows: int, row_shape: tuple[int, ...], dtype: Any, totals: Totals | None = None
     ) -> None:
-        """Keep the model, and expect `n_rows` rows of the given shape."""
-        self._check_inputs()
+        """Keep the model, and expect `n_rows` rows of the given shape; files must be those of the start of the run."""
+        for before in self.inputs.values():
+            if isinstance(before, dict):
+                check_unchanged(before)
         self._note({"inputs": self.inputs, "bytes": 0})  # so that all that ever is in the file is known to be ours
-        write(model, beside(self.output, ".model"))
+        write(model, part_of(self.output, ".model"))
         self.file.truncate(0)
         self.file.seek(0)
-        header = {"descr": np.dtype(dtype).str, "fortran_order": False, "shape": (n_rows, *row_shape)}
+        dtype = np.dtype(dtype).str
+        header = {"descr": dtype, "fortran_order": False, "shape": (n_rows, *row_shape)}
         np.lib.format.write_array_header_1_0(self.file, header)
-        state = {
-            "inputs": self.inputs,
-            "n_rows": n_rows,
-            "rows": 0,
-            "bytes": self.file.tell(),
-            "dtype": np.dtype(dtype).str,
-            "totals": totals or {},
-        }
-        self._note(state)
-        remove(beside(self.output, ".learning"))
+        state = {"inputs": self.inputs, "n_rows": n_rows, "rows": 0, "bytes": self.file.tell()}
+        self._note({**state, "dtype": dtype, "totals": totals or {}})
+        remove(part_of(self.output, ".learning"))
 
-    def append(self, values: Array, totals: dict[str, Any] | None = None) -> None:
+    def append(self, values: Array, totals: Totals | None = None) -> None:
         """Add rows, and the numbers about all rows so far; both are there afterwards, or neither is."""
         state = self._begun
         self.file.seek(state["bytes"])
@@ -144,15 +252,20 @@ class PartialOutput:
 
     def first(self, count: int) -> Array:
         """The first `count` rows, of those that are there."""
-        return np.array(np.lib.format.open_memmap(beside(self.output), mode="r")[: min(count, self.rows)])
+        rows = np.array(np.lib.format.open_memmap(part_of(self.output), mode="r")[: min(count, self.rows)])
+        return rows.reshape(len(rows), -1)
 
     def finish(self, kind: str, frame: Frame) -> None:
         """Turn the rows into the output."""
         if self.rows != self.n_rows:
             raise FileError(f"{self.n_rows} rows were expected and {self.rows} came: the input has changed. Run again.")
         self.file.truncate(self._begun["bytes"])
+        part = part_of(self.output)
         with self.making(self.output) as aside:
-            _export(beside(self.output), aside, kind, frame, self.output)
+            if kind == ".npy":
+                fill_from(part, aside)
+            else:
+                write_frame(aside, _matrices(part, self.n_rows), frame, kind, self.output)
 
     @contextmanager
     def making(self, path: Path) -> Iterator[Path]:
@@ -174,15 +287,13 @@ class PartialOutput:
     def _note(self, state: dict[str, Any]) -> None:
         self.file.flush()
         os.fsync(self.file.fileno())  # the rows first, then the note that they are there
-        with replacing(beside(self.output, ".json")) as aside:
+        with replacing(part_of(self.output, ".json")) as aside:
             aside.write_text(json.dumps(state), encoding="utf-8")
         self.state = state
 
-    def _check_inputs(self) -> None:
-        """Refuse a model of files that are others now than when the run began."""
-        for before in self.inputs.values():
-            if isinstance(before, dict) and identity_of(Path(before["path"])) != before:
-                raise FileError(f"{before['path']} has changed while it was read. Run the command again.")
+
+# Where the rows of a run go.
+Sink: TypeAlias = HeldOutput | PartialOutput
 
 
 @contextmanager
@@ -192,12 +303,12 @@ def partial_output(output: Path, inputs: dict[str, Any], resume: bool) -> Iterat
     Without `resume` the remains of earlier runs are removed. A run that fails for its data before it has a model, or
     before anything worth keeping is learned, leaves nothing.
     """
-    existed = beside(output).exists()
+    existed = part_of(output).exists()
     file = open_locked(output)
     try:
         if not resume and existed:
             # Not to be emptied: it may have become the output already, under another name of the same file.
-            remove(beside(output))
+            remove(part_of(output))
             file.close()
             file = open_locked(output)
         if not (resume and existed):  # a note without rows: the run was killed between its last two steps
@@ -219,7 +330,7 @@ def partial_output(output: Path, inputs: dict[str, Any], resume: bool) -> Iterat
 
 def write_rows(
     source: Source,
-    partial: PartialOutput,
+    sink: Sink,
     chunk_rows: int,
     step: Step,
     name: str,
@@ -227,33 +338,41 @@ def write_rows(
     with_missing: bool = False,
 ) -> None:
     """Append the rows of ``step`` for every chunk that is not there yet; chunks may have gaps if `with_missing`."""
-    if partial.rows:
-        tell(f"Continuing after row {partial.rows:,} of {partial.n_rows:,}.")
-    with stage(name, partial.n_rows, partial.rows) as advance:
-        for chunk in source.chunks(chunk_rows, partial.rows, with_missing):
-            if partial.rows + len(chunk) > partial.n_rows:
+    if sink.rows:
+        tell(f"Continuing after row {sink.rows:,} of {sink.n_rows:,}.")
+    with stage(name, sink.n_rows, sink.rows) as advance:
+        for chunk in source.chunks(chunk_rows, sink.rows, with_missing):
+            if sink.rows + len(chunk) > sink.n_rows:
                 raise FileError(f"{source.path} has more rows than before: it has changed. Run the command again.")
-            partial.append(*step(chunk.astype(partial.dtype, copy=False), partial.totals, advance))
-    if source.identity() != partial.inputs["input"]:
+            sink.append(*step(chunk.astype(sink.dtype, copy=False), sink.totals, advance))
+    if isinstance(sink, PartialOutput) and source.identity() != sink.inputs["input"]:
         raise FileError(f"{source.path} has changed while it was read. Start anew with --no-resume.")
 
 
-def said_about(source: Source) -> dict[str, Any]:
-    """The options of a table that its user gave, in JSON's types: other ones would give another result."""
-    given = ((name, value) for name, value in asdict(source.options).items() if value != getattr(DEFAULTS, name))
-    return {f"--{name.replace('_', '-')}": list(value) if isinstance(value, tuple) else value for name, value in given}
+def inputs_of(command: str, source: Source, chunk_rows: int, **more: Any) -> dict[str, Any]:
+    """What a result depends on, in JSON's types: files, their columns, and what the user said about them and else."""
+    said = ((name, value) for name, value in asdict(source.options).items() if value != getattr(DEFAULTS, name))
+    return {
+        "command": command,
+        "version": preimage.__version__,
+        "input": source.identity(),
+        "columns": source.labels,
+        "chunk rows": chunk_rows,
+        **{f"--{name.replace('_', '-')}": list(value) if isinstance(value, tuple) else value for name, value in said},
+        **more,
+    }
 
 
 def remains(output: Path) -> str:
     """What an interrupted run left, in words for the user."""
-    is_resumable = beside(output).exists() and beside(output, ".json").exists()
+    is_resumable = part_of(output).exists() and part_of(output, ".json").exists()
     return "run the same command to continue." if is_resumable else NOTHING
 
 
 def is_own(output: Path, path: Path) -> bool:
     """Whether a file was made by an interrupted run that wanted to write `output`, which may then replace it."""
     try:
-        made = json.loads(beside(output, ".json").read_text(encoding="utf-8"))["made"]
+        made = json.loads(part_of(output, ".json").read_text(encoding="utf-8"))["made"]
         return made[os.path.realpath(path)] == path.stat().st_ino
     except (OSError, ValueError, KeyError, TypeError):
         return False
@@ -261,7 +380,7 @@ def is_own(output: Path, path: Path) -> bool:
 
 def _checked_state(output: Path, inputs: dict[str, Any], file: BinaryIO) -> dict[str, Any] | None:
     """What an earlier run noted, if it fits; None when there was none."""
-    part, note = beside(output), beside(output, ".json")
+    part, note = part_of(output), part_of(output, ".json")
     size = file.seek(0, os.SEEK_END)
     if not note.exists():
         if size:
@@ -294,20 +413,11 @@ def _difference(name: str, before: Any, now: Any) -> str:
 def _discard(output: Path, but_part: bool = False) -> None:
     # The rows first: a note without rows says that all is done, and rows without a note say nothing.
     for end in (".json", ".model", ".learning") if but_part else ("", ".json", ".model", ".learning"):
-        remove(beside(output, end))
+        remove(part_of(output, end))
 
 
-def _export(part: Path, aside: Path, kind: str, frame: Frame, output: Path) -> None:
-    """Put the rows of the NumPy file `part` into `aside`, which will be `output`, in the format `kind`."""
-    if kind == ".npy":
-        fill_from(part, aside)
-    else:
-        write_frame(aside, _matrices(part), frame, kind, output)
-
-
-def _matrices(part: Path) -> Iterator[Array]:
-    n = len(np.lib.format.open_memmap(part, mode="r"))
-    for first in range(0, n, EXPORT_ROWS):
+def _matrices(part: Path, n_rows: int) -> Iterator[Array]:
+    for first in range(0, n_rows, EXPORT_ROWS):
         # A map of its own each time: pages of a map that stays open count as memory of this process.
         rows = np.array(np.lib.format.open_memmap(part, mode="r")[first : first + EXPORT_ROWS])
         yield rows.reshape(len(rows), -1)

@@ -1,26 +1,33 @@
-"""What a text table is: guessed from its beginning, or given by the user."""
+"""What a text table is: separators, numbers and names, guessed from its beginning or given by the user."""
 
 import codecs
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from preimage.cli._errors import FileError
-from preimage.cli.tables._encodings import check_encoding, guess_encoding, open_bytes, unified
-from preimage.cli.tables._formats import inner_suffix
-from preimage.cli.tables._headers import has_units, is_header
-from preimage.cli.tables._lines import check_length, check_values, comment_pattern, lines_of, whole_lines, without_last
-from preimage.cli.tables._numbers import MISSING, NumberFormat
-from preimage.cli.tables._separators import (
-    LINES,
-    Table,
+from preimage.cli._options import NONE, TableOptions
+from preimage.cli.tables._columns import MISSING, THOUSANDS, Kind, NumberFormat, counts_on, counts_rows, is_whole
+from preimage.cli.tables._paths import inner_suffix
+from preimage.cli.tables._text import (
+    ZERO_BYTES,
+    Dialect,
     cells_of,
-    guess_delimiter,
-    guess_number_format,
+    check_length,
+    check_values,
+    comment_pattern,
+    guess_encoding,
+    lines_of,
     numbered_cells,
+    open_bytes,
+    unified,
+    whole_lines,
+    without_last,
 )
-from preimage.cli.tables._table_options import NO_COMMENT, TableOptions
 
 # Bytes and lines at the beginning of a file from which everything is guessed, and the most bytes where lines are long.
 FEWEST_BYTES, FEWEST_LINES, MOST_BYTES = 2**17, 20, 2**24
@@ -28,36 +35,20 @@ COMMENTS = ("#", "%")
 SUFFIXES = {".tsv": "\t", ".tab": "\t"}
 # Words for delimiters that are hard to type.
 DELIMITER_WORDS = {"tab": "\t", "\\t": "\t", "space": " ", "blank": " ", "blanks": " ", "comma": ",", "semicolon": ";"}
+# In the order of preference where two fit equally well. A blank stands for any run of blanks and tabs.
+DELIMITERS = ("\t", ";", ",", "|", " ")
+# Lines by which delimiters are judged: enough to tell them apart, few enough to try all of them.
+LINES = 200
+# The fraction of lines, or of values, that leaves little doubt.
+MOSTLY = 0.9
+# So many numbers increase by chance in one of 720 rows.
+FEW_CHANCES = 6
+_DOT, _COMMA = NumberFormat("."), NumberFormat(",")
+_GROUPED = [NumberFormat(*marks) for marks in ((".", ","), (",", "."), (".", "'"), (",", " "))]
+# A mark between digits, or at the beginning of a number.
+_SEPARATED = re.compile(r"\d[.,' ’\u00a0\u202f]\d|^[-+]?[.,]\d")
 
-
-@dataclass(frozen=True)
-class Dialect:
-    """How a table is written as text.
-
-    Attributes
-    ----------
-    encoding : str
-    delimiter : str
-        A blank stands for any run of blanks and tabs.
-    quote : str
-    comment : str
-        What begins lines that are left out; empty for nothing.
-    numbers : NumberFormat
-    skip_footer : int or None
-        Lines after the table; None for none, and a last line that looks like a total is refused.
-    skip_ragged : bool
-    is_comment_given : bool
-        Whether the user said what begins comments.
-    """
-
-    encoding: str = "utf-8"
-    delimiter: str = ","
-    quote: str = '"'
-    comment: str = ""
-    numbers: NumberFormat = field(default_factory=NumberFormat)
-    skip_footer: int | None = None
-    skip_ragged: bool = False
-    is_comment_given: bool = False
+Rows = Sequence[Sequence[str]]
 
 
 @dataclass(frozen=True)
@@ -94,14 +85,16 @@ class Beginning:
 def read_beginning(path: Path, options: TableOptions) -> Beginning:
     """The beginning of a text file, understood."""
     start, is_whole = _first_bytes(path)
-    encoding = guess_encoding(start) if options.encoding is None else check_encoding(options.encoding)
+    encoding = options.encoding or guess_encoding(start)
     try:
         decoder = codecs.getincrementaldecoder(encoding)()
         text = unified(decoder.decode(start, final=is_whole).encode()).decode()
+    except LookupError as error:
+        raise FileError(f"--encoding {encoding} is unknown. Use utf-8, latin-1, cp1252 or utf-16, say.") from error
     except UnicodeError as error:
         raise FileError(f"its bytes are not {encoding}. Leave --encoding out, or give another one.") from error
     if "\0" in text:
-        raise FileError("it has zero bytes, so it is no text; it may be damaged, or of another format.")
+        raise FileError(ZERO_BYTES)
     lines = lines_of(text)
     if not is_whole and len(lines) > 1:
         lines.pop()  # it may be cut off
@@ -117,7 +110,7 @@ def understand(
     """What the first lines of a table say about it; the suffix of its name may say what separates values."""
     skipped, hint = _skipped(lines, options)
     body = lines[skipped:]
-    comment = _comment(body) if options.comment is None else "" if options.comment == NO_COMMENT else options.comment
+    comment = _comment(body) if options.comment is None else "" if options.comment == NONE else options.comment
     quote = "'" if _has_single_quotes(body) else '"'
     plain = [
         (skipped + place, line)
@@ -134,20 +127,20 @@ def understand(
     numbered = [(plain[place][0], cells) for place, cells in numbered_cells(shown, delimiter, quote)]
     if not numbered:
         raise FileError("it is empty.")
-    table = Table.of([cells for _, cells in numbered[:LINES]])
-    dialect = Dialect(encoding, delimiter, quote, comment, NumberFormat(), options.skip_footer, options.skip_ragged)
-    dialect = replace(dialect, is_comment_given=options.comment is not None)
+    table, is_given = Table.of([cells for _, cells in numbered[:LINES]]), options.comment is not None
+    footer, ragged = options.skip_footer, options.skip_ragged
+    dialect = Dialect(encoding, delimiter, quote, comment, NumberFormat(), footer, ragged, is_given)
     above = 0
     if options.skip is None and table.first:
         above = table.first - _has_short_header(numbered, table, delimiter, options)
-    draft = _Draft(dialect, numbered[above:], table.width, is_whole, options)
-    found = _with_names(draft, _commented_names(body, dialect, table))
+    commented = _commented_names(body, dialect, table)
+    found = _with_names(dialect, numbered[above:], table.width, is_whole, options, commented)
     if above and found.names is None and options.header is None:
         _check_preamble(numbered[above - 1], numbered[above], table)
     return found
 
 
-def _check_preamble(last: tuple[int, list[str]], first: tuple[int, list[str]], table: Table) -> None:
+def _check_preamble(last: tuple[int, list[str]], first: tuple[int, list[str]], table: "Table") -> None:
     """Refuse a table without names right below a line that may have them, although it has another number."""
     if len(last[1]) > 1 and first[0] == last[0] + 1:
         raise FileError(
@@ -157,21 +150,17 @@ def _check_preamble(last: tuple[int, list[str]], first: tuple[int, list[str]], t
         )
 
 
-@dataclass(frozen=True)
-class _Draft:
-    """Rows of a table, each with the number of lines before it, of which the header is not known yet."""
-
-    dialect: Dialect
-    numbered: list[tuple[int, list[str]]]
-    width: int
-    is_whole: bool
-    options: TableOptions
-
-
-def _with_names(draft: _Draft, commented: list[str] | None) -> Beginning:
-    options, rows = draft.options, _regular([cells for _, cells in draft.numbered], draft.width)
-    numbers = _numbers(rows[1:] or rows, draft.dialect.delimiter, options)
-    dialect = replace(draft.dialect, numbers=numbers)
+def _with_names(
+    dialect: Dialect,
+    numbered: list[tuple[int, list[str]]],
+    width: int,
+    is_whole: bool,
+    options: TableOptions,
+    commented: list[str] | None,
+) -> Beginning:
+    """Rows, each with the number of lines before it, and the names among them, or those of a comment."""
+    rows = _regular([cells for _, cells in numbered], width)
+    numbers = _numbers(rows[1:] or rows, dialect.delimiter, options)
     header = options.header
     if header is None:
         header = False if commented is not None else is_header(rows[0], rows[1:], numbers)
@@ -185,22 +174,16 @@ def _with_names(draft: _Draft, commented: list[str] | None) -> Beginning:
     rows = rows[1:] if header else rows
     units = None
     if header and names is not None and has_units(names, rows, numbers):
-        _check_one_header(names, rows[0], draft.numbered)
+        named = [name for name in names if name]
+        if len(set(named)) < len(named):  # as pandas writes several levels of columns
+            raise FileError(
+                f"it has two lines of names, {_shown(names)} and {_shown(rows[0])}. Say --skip {numbered[1][0]} to "
+                "take the second one."
+            )
         units, rows = rows[0], rows[1:]
     above = int(header) + (units is not None)
-    last = draft.numbered[-1][0] + 1
-    first_line = draft.numbered[above][0] if above < len(draft.numbered) else last
-    return Beginning(dialect, names, units, rows, first_line, draft.is_whole)
-
-
-def _check_one_header(names: list[str], below: list[str], numbered: list[tuple[int, list[str]]]) -> None:
-    """Refuse two lines of names, as pandas writes several levels of columns."""
-    named = [name for name in names if name]
-    if len(set(named)) < len(named):
-        raise FileError(
-            f"it has two lines of names, {_shown(names)} and {_shown(below)}. Say --skip {numbered[1][0]} to take the "
-            "second one."
-        )
+    first_line = numbered[above][0] if above < len(numbered) else numbered[-1][0] + 1
+    return Beginning(replace(dialect, numbers=numbers), names, units, rows, first_line, is_whole)
 
 
 def _first_bytes(path: Path) -> tuple[bytes, bool]:
@@ -244,7 +227,7 @@ def _has_single_quotes(lines: list[str]) -> bool:
 
 
 def _has_short_header(
-    numbered: list[tuple[int, list[str]]], table: Table, delimiter: str, options: TableOptions
+    numbered: list[tuple[int, list[str]]], table: "Table", delimiter: str, options: TableOptions
 ) -> bool:
     """Whether the line before the table has a name for every column but one: R does so, where rows have names."""
     rows = [cells for _, cells in numbered[table.first : LINES] if len(cells) == table.width]
@@ -261,22 +244,18 @@ def _regular(rows: list[list[str]], width: int) -> list[list[str]]:
     return [row for row in rows if len(row) == width]
 
 
-def _commented_names(lines: list[str], dialect: Dialect, table: Table) -> list[str] | None:
+def _commented_names(lines: list[str], dialect: Dialect, table: "Table") -> list[str] | None:
     """The names in the last comment before the table, if it has as many as there are columns."""
     if not dialect.comment or table.first:
         return None
-    last = None
-    for line in lines:
+    last = ""
+    for line in filter(str.strip, lines):
         if not line.lstrip().startswith(dialect.comment):
-            if line.strip():
-                break
-            continue
+            break
         last = line
-    if last is None:
-        return None
     cells = cells_of([re.sub(rf"^\s*(?:{re.escape(dialect.comment)})+[ \t]*", "", last)], dialect.delimiter)
-    names = [cell.strip() for cell in cells[0]] if cells else []
-    if len(names) != table.width or any(NumberFormat().is_number(name) for name in names):
+    names = [cell.strip() for cell in cells[0]] if last and cells else []
+    if len(names) != table.width or any(map(_DOT.is_number, names)):
         return None
     return [names[0] or dialect.comment, *names[1:]]
 
@@ -290,8 +269,8 @@ def _given_delimiter(options: TableOptions) -> str | None:
     return given
 
 
-def _numbers(rows: Sequence[Sequence[str]], delimiter: str, options: TableOptions) -> NumberFormat:
-    missing = (*MISSING, *options.missing)
+def _numbers(rows: Rows, delimiter: str, options: TableOptions) -> NumberFormat:
+    missing = (*MISSING, *(options.missing or ()))
     if options.decimal is None and options.thousands is None:
         return guess_number_format((cell for row in rows for cell in row), delimiter, missing)
     decimal = options.decimal or ("." if options.thousands != "." else ",")
@@ -301,5 +280,244 @@ def _numbers(rows: Sequence[Sequence[str]], delimiter: str, options: TableOption
 
 
 def _shown(cells: Sequence[str]) -> str:
-    text = ", ".join(cells[:6]) + (", ..." if len(cells) > 6 else "")
-    return repr(text)
+    return repr(", ".join(cells[:6]) + (", ..." if len(cells) > 6 else ""))
+
+
+@dataclass(frozen=True)
+class Table:
+    """The regular part of a text, as one delimiter divides it.
+
+    Attributes
+    ----------
+    first : int
+        Lines before it that have another number of values.
+    width : int
+        Number of values of its lines.
+    regular : float
+        Fraction of its lines that have this number.
+    numeric : float
+        Fraction of its values that are numbers.
+    """
+
+    first: int
+    width: int
+    regular: float
+    numeric: float
+
+    @classmethod
+    def of(cls, rows: list[list[str]]) -> "Table":
+        counts = [len(row) for row in rows]
+        width = Counter(counts).most_common(1)[0][0]
+        first = _first_regular(counts, width)
+        inside = [row for row in rows[first:] if len(row) == width]
+        # A line with text for names says nothing about the values.
+        found = [cell for row in inside[1:] or inside for cell in row if not _DOT.is_missing(cell)]
+        numeric = max(sum(map(test, found)) for test in (_DOT.is_number, _COMMA.is_number, _is_grouped)) if found else 0
+        return cls(first, width, len(inside) / (len(rows) - first), numeric / max(1, len(found)))
+
+
+def _first_regular(counts: list[int], width: int) -> int:
+    """The place from which on most lines have `width` values."""
+    for place, count in enumerate(counts):
+        following = counts[place : place + 4]
+        if count == width and 2 * sum(other == width for other in following) > len(following):
+            return place
+    return 0
+
+
+def guess_delimiter(lines: list[str], quote: str = '"', expected: str = "") -> str:
+    """What separates the values of these lines, without comments; a comma where there is one value per line.
+
+    `expected` is what the name of the file says: it is taken wherever it divides lines at all. Blanks are for files
+    with nothing else: they also stand in names and words.
+    """
+    lines = lines[:LINES]
+    rows = {delimiter: cells_of(lines, delimiter, quote) for delimiter in DELIMITERS}
+    found = {delimiter: Table.of(cells) for delimiter, cells in rows.items() if cells}
+    tables = {mark: table for mark, table in found.items() if table.width > 1 and table.regular > 0.5}
+    if not tables:
+        return ","
+    if expected in tables:
+        return expected
+    if " " in tables and any(_beats_blanks(mark, tables) for mark in tables):
+        tables.pop(" ")
+    # Regular lines of numbers: the number of lines counts least, since lines of text may come before the table.
+    score = lambda mark: (round(tables[mark].regular, 1), tables[mark].numeric, -DELIMITERS.index(mark))
+    # Commas also separate decimals, and stand in words; tabs, semicolons and bars do so less.
+    strong = [mark for mark in tables if mark not in ", " and _is_strong(tables[mark], rows[mark])]
+    best = max(strong or tables, key=score)
+    if best == "," and tables[","].width == 2 and Table.of([[line.rstrip("\n")] for line in lines]).numeric > 0.99:
+        _check_two_columns(rows[","])
+        # R leaves the name of a column out that counts the lines after the first.
+        if len(rows[","][0]) == 1 and not counts_on([row[0] for row in cells_of(lines[1:], ",", quote)], ("1",)):
+            return ";"  # one name, and one number with a decimal comma per line
+    return best
+
+
+def _is_strong(table: Table, rows: list[list[str]]) -> bool:
+    """Whether lines are regular and hold numbers, and no column has commas everywhere that are no decimal commas."""
+    if table.regular < MOSTLY or not table.numeric:
+        return False
+    for column in zip(*(row for row in rows[table.first + 1 :] if len(row) == table.width)):
+        cells = [cell for cell in column if "," in cell]
+        is_number = any(_COMMA.is_number(cell) or _is_grouped(cell) for cell in cells)
+        if len(cells) >= MOSTLY * len(column) and not is_number:
+            return False
+    return True
+
+
+def _beats_blanks(mark: str, tables: dict[str, Table]) -> bool:
+    """Whether a delimiter divides lines regularly; a comma also separates decimals, between blanks."""
+    blanks, table = tables[" "], tables[mark]
+    if mark == " " or table.regular < MOSTLY:
+        return False
+    return mark != "," or table.numeric >= blanks.numeric or blanks.numeric < MOSTLY
+
+
+def _check_two_columns(rows: list[list[str]]) -> None:
+    """Refuse pairs of whole numbers without names that are decimal numbers as well, unless the first ones count."""
+    pairs = [row for row in rows if len(row) == 2]
+    could_be_one = len(rows[0]) == 2 and all(_COMMA.is_number(",".join(pair)) for pair in pairs)
+    have_zeros = any(re.match(r"0\d", second) for _, second in pairs)  # decimals begin with zeros, numbers do not
+    if could_be_one and (have_zeros or not counts_rows([first for first, _ in pairs])):
+        raise FileError(
+            f"{','.join(rows[0])!r} may be two numbers, or one with a decimal comma. Say --delimiter , for two, or "
+            "--delimiter ';' --decimal , for one."
+        )
+
+
+def guess_number_format(cells: Iterable[str], delimiter: str, missing: tuple[str, ...] = MISSING) -> NumberFormat:
+    """How the numbers among these values are written.
+
+    Where "1,234" alone could be a thousand or one and a bit, the user is asked.
+    """
+    stripped = [cell.strip() for cell in cells]
+    texts = [text for text in stripped if _SEPARATED.search(text)]
+    dots = [text for text in texts if "." in text and _DOT.is_number(text)]
+    commas = [text for text in texts if "," in text and _COMMA.is_number(text)]
+    for both in (NumberFormat(decimal, group, missing) for decimal in (".", ",") for group in THOUSANDS):
+        # "1.234,5" or "1,234,567" can be read in one way only.
+        is_only = lambda text, both=both: (
+            both.is_number(text) and not _DOT.is_number(text) and not _COMMA.is_number(text)
+        )
+        if both.thousands != both.decimal and any(both.thousands in text and is_only(text) for text in texts):
+            return both
+    if dots and commas:
+        return _of_both(dots, commas, missing)
+    found, decimal = (commas, ",") if commas else (dots, ".")
+    other = "." if decimal == "," else ","
+    whole = [text for text in stripped if re.fullmatch(r"[-+]?\d{4,}", text)]
+    is_open = found and not whole and all(_is_group(text, decimal) for text in found)
+    if is_open and (decimal == "," or delimiter in ";\t"):
+        raise FileError(
+            f"{found[0]!r} may be a number above a thousand, or have three decimals. Say --decimal {decimal} for "
+            f"decimals, or --thousands {decimal} --decimal {other} for thousands."
+        )
+    return NumberFormat(decimal, "", missing)
+
+
+def _of_both(dots: list[str], commas: list[str], missing: tuple[str, ...]) -> NumberFormat:
+    """Numbers with dots and others with commas: one of the two groups digits."""
+    dots_group = all(_is_group(text, ".") for text in dots)
+    commas_group = all(_is_group(text, ",") for text in commas)
+    if dots_group == commas_group:
+        raise FileError(
+            f"{dots[0]!r} and {commas[0]!r} have different decimal separators. Say --decimal . or --decimal , and "
+            "leave out the columns that have the other: --exclude NAME."
+        )
+    return NumberFormat(".", ",", missing) if commas_group else NumberFormat(",", ".", missing)
+
+
+def _is_group(text: str, mark: str) -> bool:
+    """Whether a number with one `mark` could have it between thousands: one to three digits, not zero, and three."""
+    return re.fullmatch(rf"[-+]?[1-9]\d{{0,2}}{re.escape(mark)}\d{{3}}", text) is not None
+
+
+def _is_grouped(text: str) -> bool:
+    return any(both.is_number(text) for both in _GROUPED)
+
+
+def is_header(first: Sequence[str], rows: Rows, numbers: NumberFormat) -> bool | None:
+    """Whether `first` has the names of the columns of `rows`; None if that cannot be told."""
+    if not rows:
+        return not all(numbers.is_number(cell) for cell in first)
+    columns = list(zip(*rows))
+    kinds = [numbers.kind(column) for column in columns]
+    name_rows = all(cell.strip() for cell in columns[0]) and len(set(columns[0])) == len(columns[0])
+    if first[0].strip() == "" and all(cell.strip() for cell in first[1:]) and name_rows:
+        return True
+    if _are_numbers_above_words(first, kinds, numbers):
+        return True
+    judged = [place for place, kind in enumerate(kinds) if kind in (Kind.NUMBER, Kind.TRUTH, Kind.MIXED)]
+    if not judged:
+        return True
+    cells = [first[place] for place in judged]
+    figures = [place for place in judged if numbers.is_number(first[place])]
+    words = [cell for cell in cells if not numbers.is_number(cell) and not numbers.is_missing(cell)]
+    if all(cell.strip().lower() in ("true", "false") for cell in words) and words:
+        truths = [place for place in judged if kinds[place] is Kind.TRUTH]
+        return None if len(words) > len(truths) else False
+    if words and not figures:
+        return True
+    if not words and len(figures) < len(judged):
+        return False  # a row with missing values
+    answer = _numbers_are_names(figures, first, columns, numbers)
+    if words and answer is False:
+        # Some names and some numbers: a header with years, or a row with a slip of the pen.
+        return True if 2 * len(words) >= len(judged) else None
+    return answer
+
+
+def _are_numbers_above_words(first: Sequence[str], kinds: Sequence[Kind], numbers: NumberFormat) -> bool:
+    """Whether there are distinct numbers in the first line, some of them above columns of words."""
+    cells = [cell.strip() for cell in first if cell.strip()]
+    above_words = [cell for cell, kind in zip(first, kinds) if kind in (Kind.TEXT, Kind.TRUTH)]
+    are_numbers = all(map(numbers.is_number, cells)) and any(map(numbers.is_number, above_words))
+    return are_numbers and len(set(cells)) == len(cells)
+
+
+def _numbers_are_names(
+    places: list[int], first: Sequence[str], columns: list[tuple[str, ...]], numbers: NumberFormat
+) -> bool | None:
+    """Whether numbers in the first line are names, such as 0, 1, 2, ... or wavelengths."""
+    value = lambda cell: numbers.value(cell) if numbers.is_number(cell) else np.nan
+    names = np.array([numbers.value(first[place]) for place in places])
+    values = np.array([[value(cell) for cell in columns[place]] for place in places]).T
+    if len(names) == 1 and len(first) == 1:
+        return None if names[0] == 0 else False  # pandas calls a column without a name 0
+    if len(np.unique(names)) < len(names) or np.any(np.all(values == names, axis=1)):
+        return False  # names are distinct, and no row repeats them
+    has_other_type = [is_whole(first[place]) and not any(is_whole(cell) for cell in columns[place]) for place in places]
+    with np.errstate(all="ignore"):
+        low, high = np.nanmin(values, axis=0, initial=np.inf), np.nanmax(values, axis=0, initial=-np.inf)
+        is_far = (names < 2 * low - high) | (names > 2 * high - low)
+    # Of two rows nobody knows the range.
+    far = float(np.mean(is_far)) if len(values) > 2 else 0.0
+    if not np.all(np.diff(names) > 0):
+        return None if all(has_other_type) and far > 0.5 else False
+    if len(names) == 1:
+        return None if all(has_other_type) and names[0] in (0, 1) else False
+    rows_increase = float(np.mean(np.all(np.diff(values, axis=1) > 0, axis=1)))
+    steps = np.diff(names)
+    is_even = bool(np.allclose(steps, steps[0], rtol=1e-6))
+    if np.array_equal(names - names[0], np.arange(len(names))) and names[0] in (0, 1):
+        is_rare = far > 0.5 or len(names) > FEW_CHANCES  # a row of values is 0, 1, 2, ... hardly ever
+        return True if any(has_other_type) or (is_rare and rows_increase < 0.5) else None
+    if rows_increase >= 0.5:
+        return None if far > 0.5 else False
+    if far > 0.5:
+        return True if len(names) > 2 else None
+    if all(has_other_type):
+        return True if is_even and len(names) > 3 else None
+    return None if (is_even and len(names) > 4) or len(names) >= FEW_CHANCES else False
+
+
+def has_units(first: Sequence[str], rows: Rows, numbers: NumberFormat) -> bool:
+    """Whether the line after the names has words where all lines after it have numbers: units, say."""
+    if len(rows) < 3:
+        return False
+    kinds = [numbers.kind(column) for column in zip(*rows[1:])]
+    judged = [place for place, kind in enumerate(kinds) if kind is Kind.NUMBER]
+    words = [not numbers.is_number(rows[0][place]) for place in judged]
+    is_text = any(not numbers.is_missing(rows[0][place]) for place in judged)
+    return bool(judged) and all(words) and is_text and not any(numbers.is_number(first[place]) for place in judged)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from preimage.cli._errors import FileError
-from preimage.cli.tables._archives import check_unpacked
+from preimage.cli.tables._paths import check_unpacked, need
 
 # Bytes of XML that any file may unpack to, however small it is: 5 million cells. A text among them is copied a few
 # times, so ten times as many would take gigabytes.
@@ -23,15 +23,11 @@ MOST_ROWS = 2**20
 # A sheet is in memory as a whole, with a text of 60 bytes or more for each cell: this many take a gigabyte.
 MOST_CELLS = 2**24
 _ADVICE = "If it is yours, save the sheet as CSV."
-INSTALL = 'Excel files need openpyxl, which is not installed. Type: pip install "preimage[excel]"'
 
 
 def read_sheet(path: Path, sheet: str | None = None) -> list[list[str]]:
     """The cells of a sheet as texts, without empty rows and columns at the end; None takes the first sheet."""
-    try:
-        import openpyxl
-    except ImportError as error:
-        raise FileError(INSTALL) from error
+    openpyxl = need("openpyxl", "Excel files")
     try:
         _check_book(path)
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)

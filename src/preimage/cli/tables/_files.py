@@ -1,7 +1,8 @@
-"""Data files: readers and writers."""
+"""Data in memory from files of any format, among them pictures, scans and archives, and writers for all of them."""
 
 import zipfile
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,246 +10,182 @@ import numpy as np
 
 from preimage._engine.typing import Array
 from preimage.cli._errors import DataError, FileError
-from preimage.cli.tables._archives import check_declared, check_unpacked
-from preimage.cli.tables._formats import format_of
+from preimage.cli._options import DEFAULTS, TableOptions
+from preimage.cli.tables._columns import Layout
 from preimage.cli.tables._frames import Frame, write_frame
-from preimage.cli.tables._nifti import read_nifti, write_nifti
-from preimage.cli.tables._pictures import Pictures, read_pictures
-from preimage.cli.tables._sources import CHUNK_ROWS, Source, open_source
-from preimage.cli.tables._streams import check_regular
-from preimage.cli.tables._table_options import DEFAULTS, TableOptions
-from preimage.neuro._denoise_image import MaskedScans
+from preimage.cli.tables._paths import (
+    TABLES,
+    check_declared,
+    check_regular,
+    check_unchanged,
+    check_unpacked,
+    format_of,
+    identity_of,
+)
+from preimage.cli.tables._pictures import read_pictures
+from preimage.cli.tables._sources import OPENERS, Source, open_source
+from preimage.neuro._denoise_image import MaskedScans, mask_scans
 
 # Bytes that any archive may unpack to, however small it is. Its arrays become float64, of bytes 8 times as much: 1 GiB.
 # At 2**30 an archive of 1 MB would take more than 8 GB.
 MOST_UNPACKED = 2**27
 
 
-@dataclass(frozen=True)
-class Dataset:
-    """A matrix with one row a sample, and what it takes to write it back as it was.
-
-    Attributes
-    ----------
-    values : float array of shape (n, d)
-    columns : list of d str or None
-        Header of a table.
-    image_shape : two or three ints or None
-        Height and width, when rows are pictures, and 3 for their colours, if they have any.
-    row_shape : tuple of int or None
-        Shape of a row in an array of more than two dimensions.
-    pictures : Pictures or None
-        The files that pictures come from, and their kinds.
-    array : str
-        Name of the matrix in an archive.
-    others : dict of str to array
-        What else the archive holds.
-    labels : array of shape (n,) or None
-        The column or array that was asked for as labels.
-    scans : MaskedScans or None
-        The image and the mask that the rows come from.
-    outside : {"keep", "zero"}
-        What is written for voxels outside the mask: what they were, or zero.
-    source : Source or None
-        The table that the rows come from.
-    """
-
-    values: np.ndarray
-    columns: list | None = None
-    image_shape: tuple | None = None
-    row_shape: tuple | None = None
-    pictures: Pictures | None = None
-    array: str = "X"
-    others: dict = field(default_factory=dict)
-    labels: np.ndarray | None = None
-    scans: MaskedScans | None = None
-    outside: str = "keep"
-    source: Source | None = None
-
-    def with_values(self, values: Array) -> "Dataset":
-        return replace(self, values=values)
-
-
 def read(
     path: str | Path,
     array: str | None = None,
-    labels: str | None = None,
+    label: str | None = None,
     mask: Any = None,
     options: TableOptions = DEFAULTS,
-) -> Dataset:
-    """The data of a file or folder.
+) -> Source:
+    """The data of a file or folder, with all rows in memory.
 
     Parameters
     ----------
     path : Path
     array : str or None
         Which array of an NPZ archive; None takes the only one.
-    labels : str or None
-        Which column of a table, or array of an archive, holds labels and not inputs: its name, or for a table without
+    label : str or None
+        Which column of a table, or array of an archive, holds classes and not inputs: its name, or for a table without
         names its number, counted from 1.
     mask : Path, image or None
         Which voxels of a scan to take; None takes those that look like a brain.
     options : TableOptions
         How to read a table.
-
-    Returns
-    -------
-    Dataset
     """
     path = Path(path)
-    for needed in (path, mask):
-        if isinstance(needed, Path):
-            check_regular(needed)
-    kind = format_of(path)
-    readers = {
-        "folder": lambda: _read_pictures(path),
-        "picture": lambda: _read_pictures(path),
-        ".csv": lambda: _read_table(path, labels, options),
-        ".xlsx": lambda: _read_table(path, labels, options),
-        ".npy": lambda: _read_npy(path),
-        ".npz": lambda: _read_npz(path, array, labels),
-        ".parquet": lambda: _read_table(path, labels, options),
-        ".nii": lambda: _read_nifti(path, mask),
-    }
+    inputs = [each for each in (path, mask) if isinstance(each, Path)]
+    for each in inputs:
+        check_regular(each)
+    kind, with_missing = format_of(path), options.impute is not None
     if mask is not None and kind != ".nii":
         raise FileError(f"{path} is no scan: --mask is for NIfTI files (.nii, .nii.gz).")
-    if labels is not None and kind in ("folder", "picture", ".npy", ".nii"):
+    if label is not None and kind not in (*TABLES, ".npz"):
         raise FileError(f"{path} has no place for labels. Put them in a column of a table, or in an NPZ archive.")
+    before = [identity_of(each) for each in inputs]
     try:
-        data = readers[kind]()
+        if kind in OPENERS:
+            source = open_source(path, options, label).held(with_missing)
+            classes = None if label is None else _classes(path, label, source.classes_of(label))
+            source = replace(source, classes=classes)
+        else:
+            readers = {".npz": lambda: _archive(path, array, label), ".nii": lambda: _scans(path, mask)}
+            source = readers.get(kind, lambda: _pictures(path))().held(with_missing)
     except ImportError as error:
         raise FileError(str(error)) from error
     except (OSError, ValueError, EOFError) as error:
         raise FileError(f"{path} cannot be read: {error}") from error
-    _check_numbers(path, data, options.impute is not None)
-    return data
+    for known in before:
+        check_unchanged(known)
+    return replace(source, options=options)
 
 
-def write(path: Path, data: Dataset, kind: str, output: Path | None = None) -> None:
-    """Write data to an empty file or folder in a format of `format_of`; `output` is the name that it will have."""
-    frame = lambda path, data: write_frame(path, iter([data.values]), _frame_of(data), kind, output)
-    writers = {
-        "folder": lambda path, data: data.pictures.write_folder(path, data.values),
-        "picture": lambda path, data: data.pictures.write_file(path, data.values),
-        ".csv": frame,
-        ".npy": _write_npy,
-        ".npz": _write_npz,
-        ".parquet": frame,
-        ".xlsx": frame,
-        ".nii": lambda path, data: write_nifti(path, data.scans, data.values, data.outside),
-    }
-    writers[kind](path, data)
+def write(path: Path, matrices: Iterator[Array], frame: Frame, kind: str, output: Path, outside: str = "keep") -> None:
+    """Write rows to an empty file or folder in a format of `format_of`.
+
+    Parameters
+    ----------
+    path : Path
+    matrices : iterator of arrays
+    frame : Frame
+        The columns, for formats that have some, and the source with what the rows were in it.
+    kind : str
+    output : Path
+        The name that the file will have.
+    outside : {"keep", "zero"}
+        What is written for voxels of scans outside the mask: what they were, or zero.
+    """
+    source = frame.source
+    if kind in TABLES:
+        write_frame(path, matrices, frame, kind, output)
+        return
+    values = np.concatenate(list(matrices))
+    if kind == "folder":
+        source.pictures.write_folder(path, values)
+    elif kind == "picture":
+        source.pictures.write_file(path, values)
+    elif kind == ".nii":
+        source.scans.unmask(values, outside).to_filename(path)
+    else:
+        shape = source.row_shape if source.row_shape and values.shape[1] == source.n_columns else values.shape[1:]
+        array = values.reshape(len(values), *shape)
+        with open(path, "wb") as file:
+            if kind == ".npy":
+                np.save(file, array)
+            else:
+                arrays: dict[str, Any] = {source.array: array, **source.others}
+                np.savez(file, **arrays)
 
 
-def _check_numbers(path: Path, data: Dataset, with_missing: bool) -> None:
-    if data.values.ndim != 2 or data.values.size == 0:
-        raise DataError(
-            f"{path} holds an array of shape {data.values.shape}; a matrix with rows and columns is needed."
-        )
-    rows, columns = np.nonzero(np.isinf(data.values) if with_missing else ~np.isfinite(data.values))
-    if rows.size:
-        name = repr(data.columns[columns[0]]) if data.columns else str(columns[0] + 1)
-        raise DataError(
-            f"{path} has {rows.size} missing or infinite values in {len(set(rows))} rows; the first is in row "
-            f"{rows[0] + 1}, column {name}. Remove those rows, or fill missing values in with --impute mean or "
-            "--impute median."
-        )
+def slice_pictures(scans: MaskedScans, values: Array) -> tuple[Array, tuple[int, int]]:
+    """The axial slice with most voxels of the mask, front on top: rows (n, height · width) and (height, width)."""
+    mask = scans.mask
+    depth = int(mask.sum(axis=(0, 1)).argmax())
+    inside = mask[:, :, depth]
+    volume = np.full((*inside.shape, len(values)), np.nan)
+    volume[inside] = values[:, mask.nonzero()[2] == depth].T
+    rows, columns = (np.flatnonzero(inside.any(axis=axis)) for axis in (1, 0))
+    volume = volume[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
+    pictures = volume.transpose(2, 1, 0)[:, ::-1]
+    return pictures.reshape(len(values), -1), pictures.shape[1:]
 
 
-def _matrix(array: Any) -> Array:
-    """An array as float rows; float32 stays float32."""
-    array = np.asarray(array)
-    if array.dtype.kind not in "fiub":
-        raise ValueError(f"its values have the type {array.dtype}, which is not numeric.")
-    values = array.astype(array.dtype if array.dtype in (np.float32, np.float64) else np.float64)
-    return values.reshape(len(values), -1) if values.ndim > 2 else values
+def _of_array(path: Path, found: Array, **fields: Any) -> Source:
+    """An array as rows of floating-point numbers; float32 stays float32."""
+    if found.dtype.kind not in "fiub":
+        raise ValueError(f"its values have the type {found.dtype}, which is not numeric.")
+    if found.ndim < 2 or found.size == 0:
+        raise DataError(f"{path} holds an array of shape {found.shape}; a matrix with rows and columns is needed.")
+    values = found.astype(found.dtype if found.dtype in (np.float32, np.float64) else np.float64)
+    row_shape = found.shape[1:] if found.ndim > 2 else None
+    values = values.reshape(len(values), -1)
+    blocks = lambda start, rows: iter([values[start:]])
+    layout = Layout.plain(values.shape[1])
+    return Source(path, layout, values.dtype, len(values), blocks, row_shape=row_shape, values=values, **fields)
 
 
-def _of_array(values: Array, **fields: Any) -> Dataset:
-    """Arrays of shape (n, height, width) and (n, height, width, 3) are pictures."""
-    row_shape = values.shape[1:] if values.ndim > 2 else None
-    are_pictures = values.ndim == 3 or (values.ndim == 4 and values.shape[3] == 3)
-    return Dataset(_matrix(values), row_shape=row_shape, image_shape=row_shape if are_pictures else None, **fields)
-
-
-def _read_npy(path: Path) -> Dataset:
-    # A map compares the declared shape with the file; np.load would ask for the memory first.
-    return _of_array(np.array(np.lib.format.open_memmap(path, mode="r")))
-
-
-def _write_npy(path: Path, data: Dataset) -> None:
-    with open(path, "wb") as file:
-        np.save(file, _array(data))
-
-
-def _read_npz(path: Path, array: str | None, labels: str | None) -> Dataset:
+def _archive(path: Path, array: str | None, label: str | None) -> Source:
     if not zipfile.is_zipfile(path):
         raise ValueError("it is not an NPZ archive.")
-    _check_archive(path)
+    with zipfile.ZipFile(path) as packed:  # small, and what it unpacks to, or declares, may fill the memory
+        check_unpacked(packed, path.stat().st_size, MOST_UNPACKED, "If it is yours, write it with numpy.savez.")
+        for member in packed.infolist():
+            with packed.open(member) as file:
+                check_declared(file, member.file_size)
     with np.load(path, allow_pickle=False) as archive:
         names = archive.files
-        _require_name(path, labels, names, "array")
-        inputs = [name for name in names if name != labels]
+        if label is not None and label not in names:
+            raise DataError(f"{path} has no array {label!r} for labels; it holds {', '.join(names)}.")
+        inputs = [name for name in names if name != label]
         if array is None and len(inputs) != 1:
             raise FileError(f"{path} holds the arrays {', '.join(names)}. Choose one with --array NAME.")
         array = array or inputs[0]
         if array not in names:
             raise FileError(f"{path} has no array {array!r}; it holds {', '.join(names)}.")
         others = {name: archive[name] for name in names if name != array}
-        found = None if labels is None else _flat(path, labels, others.pop(labels))
-        return _of_array(archive[array], array=array, others=others, labels=found)
+        classes = None if label is None else _classes(path, label, others.pop(label))
+        return _of_array(path, archive[array], array=array, others=others, classes=classes)
 
 
-def _check_archive(path: Path) -> None:
-    """Refuse an archive that would fill the memory: it is small, and what it unpacks to, or declares, is not."""
-    with zipfile.ZipFile(path) as archive:
-        check_unpacked(archive, path.stat().st_size, MOST_UNPACKED, "If it is yours, write it with numpy.savez.")
-        for member in archive.infolist():
-            with archive.open(member) as file:
-                check_declared(file, member.file_size)
-
-
-def _write_npz(path: Path, data: Dataset) -> None:
-    with open(path, "wb") as file:
-        np.savez(file, **{data.array: _array(data)}, **data.others)
-
-
-def _array(data: Dataset) -> Array:
-    return data.values.reshape(-1, *data.row_shape) if data.row_shape else data.values
-
-
-def _frame_of(data: Dataset) -> Frame:
-    """All columns of the table that the data come from, or the values alone."""
-    return Frame.plain(data.columns, data.values.shape[1]) if data.source is None else Frame.of_whole(data.source)
-
-
-def _read_table(path: Path, labels: str | None, options: TableOptions) -> Dataset:
-    """All rows of a table; missing values are NaN and are found later."""
-    source = open_source(path, options, labels)
-    chunks = list(source.chunks(CHUNK_ROWS, with_missing=True))
-    values = np.concatenate(chunks) if chunks else np.empty((0, source.n_columns))
-    found = None if labels is None else _flat(path, labels, source.labels_of(labels))
-    source = replace(source, n_rows=len(values), is_estimate=False)
-    return Dataset(values, columns=source.names, labels=found, source=source)
-
-
-def _require_name(path: Path, labels: str | None, names: list[str], what: str) -> None:
-    if labels is not None and labels not in names:
-        raise DataError(f"{path} has no {what} {labels!r} for labels; it holds {', '.join(map(str, names))}.")
-
-
-def _flat(path: Path, name: str, labels: Array) -> Array:
+def _classes(path: Path, name: str, classes: Array) -> Array:
     """Labels as a vector of numbers or words, none of them missing."""
-    if labels.ndim != 1 or labels.dtype.kind not in "biufU" or (labels.dtype.kind == "f" and np.isnan(labels).any()):
+    is_missing = classes.dtype.kind == "f" and np.isnan(classes).any()
+    if classes.ndim != 1 or classes.dtype.kind not in "biufU" or is_missing:
         raise DataError(f"{path} has labels {name!r} that are missing, mixed, or no vector. Give one label a row.")
-    return labels
+    return classes
 
 
-def _read_nifti(path: Path, mask: Any) -> Dataset:
-    scans = read_nifti(path, mask)
-    return Dataset(scans.X, scans=scans)
+def _scans(path: Path, mask: Any) -> Source:
+    """The scans of a 4D image inside a mask, which is found by intensities if there is none."""
+    try:
+        scans = mask_scans(path, mask)
+    except (ImportError, OSError, MemoryError, ValueError):
+        raise
+    except Exception as error:  # nibabel and nilearn have many kinds for a file that is broken
+        raise ValueError(f"{type(error).__name__}: {error}") from error
+    return _of_array(path, scans.X, scans=scans)
 
 
-def _read_pictures(path: Path) -> Dataset:
+def _pictures(path: Path) -> Source:
     values, pictures = read_pictures(path)
-    return Dataset(values, image_shape=pictures.shape, row_shape=pictures.shape, pictures=pictures)
+    return _of_array(path, values.reshape(-1, *pictures.shape), pictures=pictures)

@@ -11,18 +11,92 @@ import numpy as np
 
 from preimage._engine.typing import Array
 from preimage.cli._errors import FileError
-from preimage.cli.tables._encodings import compression_of
-from preimage.cli.tables._excel import INSTALL
-from preimage.cli.tables._filled import Filled, first_truth
-from preimage.cli.tables._formats import inner_suffix
-from preimage.cli.tables._numbers import Kind, NumberFormat
-from preimage.cli.tables._optional import need
+from preimage.cli.tables._columns import TRUTHS, Kind, NotANumber, NumberFormat
+from preimage.cli.tables._paths import compression_of, inner_suffix, need
 from preimage.cli.tables._sources import Source
-from preimage.cli.tables._texts import NotANumber, Numbers
 
-# Formats that have room for columns other than numbers.
-FRAMES = (".csv", ".parquet", ".xlsx")
 _SUFFIX_DELIMITERS = {".tsv": "\t", ".tab": "\t", ".csv": ","}
+# A number in the gap of a column of truth values is the fraction of similar rows in which it is true.
+TRUE_FROM = 0.5
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Some rows of a column of an output: values of the table, numbers of a result, or these in the gaps of those.
+
+    Attributes
+    ----------
+    there : pyarrow array or None
+        The column as it is in the table: texts, or values of some type.
+    numbers : array of shape (rows,) or None
+        Those of the result; where there are values of the table too, the same numbers, and others in the gaps.
+    kind : Kind or None
+        Of the column of the table.
+    format : NumberFormat
+        How its texts are written.
+    has_gaps : bool
+        Whether the column, in these rows or in others, has gaps.
+    rounded : bool
+        Whether numbers in the gaps of columns of whole numbers are whole.
+    truth : str
+        The first truth value of the column, if it is one of texts.
+    """
+
+    there: Any = None
+    numbers: Array | None = None
+    kind: Kind | None = None
+    format: NumberFormat = NumberFormat()  # noqa: RUF009  a value that does not change
+    has_gaps: bool = False
+    rounded: bool = False
+    truth: str = "true"
+
+    @property
+    def is_text(self) -> bool:
+        return self.there is not None and need("pyarrow").types.is_string(self.there.type)
+
+    def gaps(self) -> Any:
+        """Where the table has no value, as a pyarrow array."""
+        if self.is_text:
+            assert self.kind is not None
+            return need("pyarrow").array(np.isnan(self.format.values(self.there, self.kind)))
+        return need("pyarrow.compute").is_null(self.there, nan_is_null=True)
+
+    def typed(self, types: dict[int, Any], place: int) -> Any:
+        """All rows with one type: that of the table where it holds the numbers, else double precision.
+
+        Texts of numbers become numbers, whole ones if the first rows have no others: `types` remembers it by place.
+        """
+        arrow, compute = need("pyarrow"), need("pyarrow.compute")
+        if self.there is None:
+            return arrow.array(np.ascontiguousarray(self.numbers))
+        if self.numbers is not None and self.kind is Kind.TRUTH:
+            return arrow.array(self.numbers >= TRUE_FROM)
+        if self.numbers is None or not self.has_gaps:
+            return self._number_texts(types, place) if self.is_text and self.kind is Kind.NUMBER else self.there
+        numbers, known = arrow.array(np.ascontiguousarray(self.numbers, dtype=float)), self.there.type
+        if self.is_text or not (arrow.types.is_floating(known) or (self.rounded and arrow.types.is_integer(known))):
+            return numbers
+        new = compute.cast(compute.if_else(self.gaps(), numbers, None), known, safe=False)
+        return compute.if_else(self.gaps(), new, self.there)
+
+    def _number_texts(self, types: dict[int, Any], place: int) -> Any:
+        arrow, compute = need("pyarrow"), need("pyarrow.compute")
+        trimmed = compute.utf8_trim_whitespace(self.there)
+        if place not in types:
+            is_whole = compute.all(compute.match_substring_regex(trimmed, r"^-?\d{1,18}$")).as_py()
+            types[place] = arrow.int64() if is_whole else arrow.float64()
+        try:
+            if types[place] == arrow.int64():
+                return compute.cast(trimmed, arrow.int64())
+            return arrow.array(self.format.values(self.there, Kind.NUMBER), from_pandas=True)
+        except (NotANumber, arrow.ArrowInvalid) as error:
+            raise FileError(f"A column that begins with numbers has also {error}; write to .csv instead.") from error
+
+    def words(self) -> Any:
+        """Texts for the gaps of a column of truth values, written as those that it has."""
+        change = next((f for f in (str.lower, str.upper) if f(self.truth) == self.truth), str.capitalize)
+        assert self.numbers is not None
+        return need("pyarrow").array([change("true" if value >= TRUE_FROM else "false") for value in self.numbers])
 
 
 @dataclass(frozen=True)
@@ -35,7 +109,7 @@ class Frame:
         The header.
     values : list of int or None
         For each column of the output the column of the result; None for those that are copied.
-    source : Source or None
+    source : Source
         The table to copy from.
     copied : list of int
         Places in `source` of the columns that are copied, in their order.
@@ -54,18 +128,13 @@ class Frame:
 
     names: list[str] | None
     values: list[int | None]
-    source: Source | None = None
-    copied: list[int] = field(default_factory=list)
+    source: Source
+    copied: list[int]
     units: list[str] | None = None
     gaps: list[int] | None = None
     rounded: bool = False
     codes: tuple[int, ...] = ()
     truths: dict[int, str] = field(default_factory=dict)
-
-    @classmethod
-    def plain(cls, names: list[str] | None, width: int) -> "Frame":
-        """The columns of a result alone."""
-        return cls(names, list(range(width)))
 
     @classmethod
     def of_whole(cls, source: Source) -> "Frame":
@@ -79,21 +148,10 @@ class Frame:
 
     @classmethod
     def of_filled(cls, source: Source, gaps: list[int], rounded: bool = False, codes: tuple[int, ...] = ()) -> "Frame":
-        """All columns of a table as they are, but for gaps in those with values, where the result stands.
-
-        Parameters
-        ----------
-        source : Source
-        gaps : list of int
-            Columns of the result that have gaps in the table.
-        rounded : bool
-            Whether numbers in the gaps of columns of whole numbers are whole.
-        codes : tuple of int
-            Columns of the result that are categories.
-        """
+        """All columns of a table as they are, but for gaps in those with values, where the result stands."""
         whole = cls.of_whole(source)
         places = [place for place in source.layout.taken if source.layout.kinds[place] is Kind.TRUTH]
-        truths = {place: first_truth(source.columns([place])) for place in places}
+        truths = {place: _first_truth(source.columns([place])) for place in places}
         copied = list(range(len(whole.values)))
         return replace(whole, copied=copied, gaps=gaps, rounded=rounded, codes=codes, truths=truths)
 
@@ -105,30 +163,23 @@ class Frame:
         values: list[int | None] = [*(None for _ in layout.copied), *range(len(names))]
         return cls([*kept, *names], values, source, list(layout.copied))
 
-    def batches(self, matrices: Iterator[Array]) -> Iterator[list[Any]]:
-        """Columns of the output, some rows at a time: NumPy's of the result, pyarrow's of the table, or `Filled`."""
-        rows = self._copied_rows() if self.copied and self.source is not None else None
+    def batches(self, matrices: Iterator[Array]) -> Iterator[list[Cells]]:
+        """Columns of the output, some rows at a time."""
+        rows = _Rows(self.source.columns(self.copied), len(self.copied)) if self.copied else None
         for matrix in matrices:
-            others = [] if rows is None else rows.take(len(matrix))
-            if self.gaps is not None:
-                yield [self._filled(place, there, matrix) for place, there in enumerate(others)]
-            else:
-                copied = iter(others)
-                yield [next(copied) if column is None else matrix[:, column] for column in self.values]
+            copied = iter(zip(self.copied, [] if rows is None else rows.take(len(matrix))))
+            yield [self._cells(column, copied, matrix) for column in self.values]
 
-    def _filled(self, place: int, there: Any, matrix: Array) -> Any:
-        column = self.values[place]
-        if column is None:
-            return there
-        assert self.source is not None and self.gaps is not None
-        kind, numbers = self.source.layout.kinds[place], self.source.numbers
-        truth = self.truths.get(place, "true")
-        is_whole = self.rounded or column in self.codes
-        return Filled(there, matrix[:, column], kind, numbers, column in self.gaps, is_whole, truth)
-
-    def _copied_rows(self) -> "_Rows":
-        assert self.source is not None
-        return _Rows(self.source.columns(self.copied), len(self.copied))
+    def _cells(self, column: int | None, copied: Iterator[tuple[int, Any]], matrix: Array) -> Cells:
+        if column is not None and self.gaps is None:
+            return Cells(numbers=matrix[:, column])
+        place, there = next(copied)
+        cells = Cells(there, None, self.source.layout.kinds[place], self.source.numbers)
+        if column is None or self.gaps is None:
+            return cells
+        is_whole, truth = self.rounded or column in self.codes, self.truths.get(place, "true")
+        gaps = column in self.gaps
+        return replace(cells, numbers=matrix[:, column], has_gaps=gaps, rounded=is_whole, truth=truth)
 
 
 class _Rows:
@@ -141,7 +192,6 @@ class _Rows:
         self.width = width
 
     def take(self, rows: int) -> list[Any]:
-        arrow = need("pyarrow", "Tables")
         parts: list[list[Any]] = []
         while rows:
             if not self.count:
@@ -153,7 +203,13 @@ class _Rows:
             parts.append([column.slice(0, size) for column in self.held])
             self.held, self.count = [column.slice(size) for column in self.held], self.count - size
             rows -= size
-        return [arrow.concat_arrays([part[place] for part in parts]) for place in range(self.width)]
+        return [need("pyarrow").concat_arrays([part[place] for part in parts]) for place in range(self.width)]
+
+
+def _first_truth(batches: Iterator[list[Any]]) -> str:
+    """The first truth value of batches of one column of texts, or "true"."""
+    texts = (text.strip() for (column,) in batches for text in column.to_pylist() if isinstance(text, str))
+    return next((text for text in texts if text.lower() in TRUTHS), "true")
 
 
 def write_frame(path: Path, matrices: Iterator[Array], frame: Frame, kind: str, output: Path | None = None) -> None:
@@ -172,16 +228,15 @@ class _Style:
     is_own: bool = False
 
     @classmethod
-    def of(cls, frame: Frame, output: Path) -> "_Style":
-        dialect = None if frame.source is None else frame.source.layout.dialect
-        suffix = inner_suffix(output)
-        if dialect is None or frame.source is None or inner_suffix(frame.source.path) != suffix:
+    def of(cls, source: Source, output: Path) -> "_Style":
+        dialect, suffix = source.dialect, inner_suffix(output)
+        if dialect is None or inner_suffix(source.path) != suffix:
             return cls(_SUFFIX_DELIMITERS.get(suffix, "\t"))
         return cls(dialect.delimiter, dialect.numbers.decimal, dialect.encoding, is_own=True)
 
     def quoted(self, texts: Any) -> Any:
         """Texts between quotes where they need them."""
-        compute = need("pyarrow.compute", "Tables")
+        compute = need("pyarrow.compute")
         # Between blanks, which stand for tabs too, nothing at all would be no value.
         marks = r"[ \t]|^$" if self.delimiter == " " else re.escape(self.delimiter)
         special = compute.match_substring_regex(texts, rf'["\n\r]|{marks}')
@@ -190,44 +245,50 @@ class _Style:
         doubled = compute.replace_substring(texts, '"', '""')
         return compute.if_else(special, compute.binary_join_element_wise('"', doubled, '"', ""), texts)
 
-    def texts(self, column: Any) -> Any:
-        """A column as texts, as they stand in the file."""
-        arrow, compute = need("pyarrow", "Tables"), need("pyarrow.compute", "Tables")
-        if isinstance(column, Filled):
-            return self._filled(column)
-        if isinstance(column, np.ndarray):
-            texts = compute.cast(arrow.array(np.ascontiguousarray(column)), arrow.string())
-            return texts if self.decimal == "." else compute.replace_substring(texts, ".", self.decimal)
+    def texts(self, cells: Cells) -> Any:
+        """A column as texts, as they stand in the file: those of the table where it has some, numbers elsewhere."""
+        if cells.there is None:
+            return self._numbers(cells.numbers)
+        if cells.numbers is None:
+            return self._values(cells.there)
+        if not cells.is_text:
+            return self._values(cells.typed({}, 0))
+        if cells.kind is Kind.TRUTH:
+            new = cells.words()
+        else:
+            new = self._numbers(cells.numbers)
+            # Numbers between others that are written in another way would be read as something else.
+            if cells.format.decimal != self.decimal or (cells.format.thousands and not self.is_own):
+                return new
+        return need("pyarrow.compute").if_else(cells.gaps(), new, self._values(cells.there))
+
+    def _numbers(self, numbers: Any) -> Any:
+        arrow, compute = need("pyarrow"), need("pyarrow.compute")
+        texts = compute.cast(arrow.array(np.ascontiguousarray(numbers)), arrow.string())
+        return texts if self.decimal == "." else compute.replace_substring(texts, ".", self.decimal)
+
+    def _values(self, column: Any) -> Any:
+        arrow, compute = need("pyarrow"), need("pyarrow.compute")
         if not arrow.types.is_string(column.type):
             column = compute.cast(column, arrow.string())
         return self.quoted(compute.fill_null(column, ""))
 
-    def _filled(self, column: Filled) -> Any:
-        """Texts of the table where it has some, numbers in its gaps."""
-        if not column.is_text:
-            return self.texts(column.typed())
-        if column.kind is Kind.TRUTH:
-            new = column.words()
-        else:
-            new = self.texts(column.numbers)
-            # Numbers between others that are written in another way would be read as something else.
-            if column.format.decimal != self.decimal or (column.format.thousands and not self.is_own):
-                return new
-        return need("pyarrow.compute", "Tables").if_else(column.gaps(), new, self.texts(column.there))
-
 
 def _write_text(path: Path, matrices: Iterator[Array], frame: Frame, output: Path) -> None:
     arrow, compute = need("pyarrow", "Text tables"), need("pyarrow.compute", "Text tables")
-    style = _Style.of(frame, output)
+    style = _Style.of(frame.source, output)
     encode = codecs.getincrementalencoder(style.encoding)().encode
-    joined = lambda columns: compute.binary_join_element_wise(*columns, style.delimiter)
+    # A function, so that its columns are gone when the next ones are made.
+    joined = lambda columns: (
+        compute.binary_join_element_wise(*columns, style.delimiter) if len(columns) > 1 else columns[0]
+    )
     with arrow.output_stream(str(path), compression=compression_of(output)) as file:
         for line in (frame.names, frame.units):
             if line is not None:
                 texts = style.quoted(arrow.array(line, arrow.string())).to_pylist()
                 file.write(encode(style.delimiter.join(texts) + "\n"))
         for batch in frame.batches(matrices):
-            lines = joined([style.texts(column) for column in batch]) if len(batch) > 1 else style.texts(batch[0])
+            lines = joined([style.texts(cells) for cells in batch])
             if len(lines):
                 file.write(encode("\n".join(lines.to_pylist()) + "\n"))
 
@@ -236,10 +297,11 @@ def _write_parquet(path: Path, matrices: Iterator[Array], frame: Frame, output: 
     arrow, parquet = need("pyarrow", "Parquet files"), need("pyarrow.parquet", "Parquet files")
     names = frame.names or [f"x{number}" for number in range(len(frame.values))]
     names = [name or f"row names {number + 1}".removesuffix(" 1") for number, name in enumerate(names)]
-    typed, writer = _Types(frame), None
+    types: dict[int, Any] = {}
+    writer = None
     try:
         for batch in frame.batches(matrices):
-            columns = typed(batch)
+            columns = [cells.typed(types, place) for place, cells in enumerate(batch)]
             rows = arrow.RecordBatch.from_arrays(columns, names=names)
             writer = writer or parquet.ParquetWriter(path, rows.schema)
             writer.write_batch(rows)
@@ -248,57 +310,16 @@ def _write_parquet(path: Path, matrices: Iterator[Array], frame: Frame, output: 
             writer.close()
 
 
-class _Types:
-    """Columns with types: texts of numbers become numbers, whole ones if the first batch has no others."""
-
-    def __init__(self, frame: Frame) -> None:
-        self.kinds: list[Kind | None] = []
-        copied = iter(frame.copied)
-        for column in frame.values:
-            place = next(copied) if column is None or frame.gaps is not None else None
-            self.kinds.append(None if place is None or frame.source is None else frame.source.layout.kinds[place])
-        dialect = None if frame.source is None else frame.source.layout.dialect
-        self.numbers = NumberFormat() if dialect is None else dialect.numbers
-        self.types: dict[int, Any] = {}
-
-    def __call__(self, batch: list[Any]) -> list[Any]:
-        return [self._typed(place, kind, column) for place, (kind, column) in enumerate(zip(self.kinds, batch))]
-
-    def _typed(self, place: int, kind: Kind | None, column: Any) -> Any:
-        arrow, compute = need("pyarrow", "Tables"), need("pyarrow.compute", "Tables")
-        if isinstance(column, Filled):
-            if column.has_gaps or not column.is_text or column.kind is Kind.TRUTH:
-                return column.typed()
-            column = column.there
-        if isinstance(column, np.ndarray):
-            return arrow.array(np.ascontiguousarray(column))
-        if kind is not Kind.NUMBER or not arrow.types.is_string(column.type):
-            return column
-        if place not in self.types:
-            trimmed = compute.utf8_trim_whitespace(column)
-            is_whole = compute.all(compute.match_substring_regex(trimmed, r"^-?\d{1,18}$")).as_py()
-            self.types[place] = arrow.int64() if is_whole else arrow.float64()
-        try:
-            if self.types[place] == arrow.int64():
-                return compute.cast(compute.utf8_trim_whitespace(column), arrow.int64())
-            return arrow.array(Numbers(self.numbers, kind)(column), from_pandas=True)
-        except (NotANumber, arrow.ArrowInvalid) as error:
-            raise FileError(f"A column that begins with numbers has also {error}; write to .csv instead.") from error
-
-
 def _write_excel(path: Path, matrices: Iterator[Array], frame: Frame, output: Path) -> None:
-    try:
-        import openpyxl
-    except ImportError as error:
-        raise FileError(INSTALL) from error
+    openpyxl = need("openpyxl", "Excel files")
     book = openpyxl.Workbook(write_only=True)
     sheet = book.create_sheet("Sheet1")
     for line in (frame.names, frame.units):
         if line is not None:
             sheet.append(line)
-    typed = _Types(frame)
+    types: dict[int, Any] = {}
     for batch in frame.batches(matrices):
-        for row in zip(*(column.to_pylist() for column in typed(batch))):
+        for row in zip(*(cells.typed(types, place).to_pylist() for place, cells in enumerate(batch))):
             sheet.append([_no_formula(sheet, value) for value in row])
     with open(path, "wb") as file:
         book.save(file)
@@ -308,8 +329,6 @@ def _no_formula(sheet: Any, value: Any) -> Any:
     """A text that begins as formulas do stays a text."""
     if not (isinstance(value, str) and value.startswith("=")):
         return value
-    from openpyxl.cell import WriteOnlyCell
-
-    cell = WriteOnlyCell(sheet, value)
+    cell = need("openpyxl.cell").WriteOnlyCell(sheet, value)
     cell.data_type = "s"
     return cell

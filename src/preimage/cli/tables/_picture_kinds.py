@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from preimage._engine.typing import Array
-from preimage.cli.tables._optional import need
+from preimage.cli.tables._paths import need
 
 # Rows of pixels whose distances to all colours of a palette are held at once: 32 MB for the 256 colours of the largest.
 PALETTE_BLOCK = 2**14

@@ -1,8 +1,8 @@
 """Folders of pictures, and stacks of them in one file, as tables."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,12 +12,77 @@ import numpy as np
 from preimage._engine.memory import free_memory
 from preimage._engine.typing import Array
 from preimage.cli._errors import FileError
-from preimage.cli.tables._optional import need
+from preimage.cli.tables._paths import PICTURES, need
 from preimage.cli.tables._picture_kinds import KINDS, Page, image_of, values_of
-from preimage.cli.tables._picture_options import lost_depth, lost_pictures, options_of, told_about_writing
 
-# Kinds of files that a folder of pictures holds.
-PICTURES = (".png", ".jpg", ".jpeg", ".tif", ".tiff")
+# Quality of JPEG, from 1 to 95: with the highest, and no colours left out, levels change by one or two.
+JPEG_QUALITY = 95
+# Compressions of TIFF that lose nothing; pictures with others are written with the second.
+LOSSLESS = ("raw", "tiff_adobe_deflate", "tiff_deflate", "tiff_lzw", "packbits", "group3", "group4", "tiff_ccitt")
+# Tags of TIFF that are true of a denoised picture too: description, resolution and its unit, software, date, author.
+KEPT_TAGS = (270, 282, 283, 296, 305, 306, 315)
+BITS, SAMPLE_FORMAT = 258, 339
+UNSIGNED = 1
+# What Pillow gives for more bits, by its modes.
+BITS_OF_MODE = {"1": 1, "L": 8, "LA": 8, "RGB": 8, "RGBA": 8, "P": 8, "I;16": 16, "I;16B": 16, "I": 32, "F": 32}
+
+
+def options_of(image: Any) -> dict[str, Any]:
+    """Options with which Pillow writes a picture as it was read; its pixels stand upright already."""
+    kept = {name: image.info[name] for name in ("icc_profile", "dpi") if image.info.get(name) is not None}
+    kind = image.info["kind"]
+    if kind == "TIFF":
+        found, tags = image.info.get("compression") or "raw", image.info.get("tags") or {}
+        kept_tags = {tag: tags[tag] for tag in KEPT_TAGS if tag in tags}
+        return {**kept, "compression": found if found in LOSSLESS else LOSSLESS[1], "tiffinfo": kept_tags}
+    exif = image.getexif()  # of TIFF stacks that are read to their end, Pillow 10.0 cannot say it
+    if len(exif):
+        exif.pop(274, None)  # the orientation
+        with suppress(Exception):  # notes of cameras that break the rules are lost, and no picture
+            kept["exif"] = exif.tobytes()
+    if kind == "JPEG":
+        kept |= {"quality": JPEG_QUALITY, "subsampling": 0}
+    return kept
+
+
+def lost_pictures(image: Any, where: str) -> str | None:
+    """Refuse animations; say where a camera has put other pictures into a file."""
+    count = getattr(image, "n_frames", 1) if image.format != "TIFF" else 1
+    if count > 1 and image.format == "PNG":
+        raise FileError(f"{where} is an animation of {count} pictures. Save them in files of their own.")
+    if count > 1:
+        return "Of JPG files with several pictures, the first is read and written."
+    return None
+
+
+def lost_depth(image: Any, where: str) -> str | None:
+    """Refuse a picture of which Pillow gives fewer bits than it has; say where another kind of number is written.
+
+    Floating-point numbers of 64 bits are read with 32, and signed integers of 16 bits are written with 32.
+    """
+    bits, numbers = _stored_bits(image)
+    given = BITS_OF_MODE.get(image.mode, bits)
+    if bits > given and image.mode != "F":
+        raise FileError(
+            f"{where} has {bits} bits per colour, and Pillow, which reads pictures, gives {given}. Save it with "
+            f"{given} bits, or all pictures as an array of shape (n, height, width, 3) in a .npy file."
+        )
+    if bits == 32 and image.mode == "I" and numbers == UNSIGNED:
+        raise FileError(f"{where} has unsigned 32-bit integers, which Pillow misreads. Save it with floating point.")
+    if image.mode in ("I", "F") and image.format == "TIFF" and bits != given:
+        return f"Pictures with {bits} bits per pixel are written with {given}."
+    return None
+
+
+def _stored_bits(image: Any) -> tuple[int, int]:
+    """Bits per channel in the file, and the kind of numbers in a TIFF (1: unsigned, 2: signed, 3: floating point)."""
+    if image.format == "TIFF":
+        return max(image.tag_v2.get(BITS, (1,))), max(image.tag_v2.get(SAMPLE_FORMAT, (UNSIGNED,)))
+    raw = [str(tile[3]) for tile in image.tile] if image.format == "PNG" else []
+    # The decoder's name of what is stored, such as "RGB;16B".
+    return (16 if any(";16" in each for each in raw) else BITS_OF_MODE.get(image.mode, 8)), UNSIGNED
+
+
 # What systems leave in folders without telling; nobody needs to hear of it.
 LEFTOVERS = {"thumbs.db", "desktop.ini"}
 # Decoders that are asked: those of the suffixes. "MPO" is a JPEG of a camera that holds a second, smaller picture.
@@ -101,7 +166,11 @@ def read_pictures(path: Path) -> tuple[Array, Pictures]:
                 kind, options = image.info["kind"], options_of(image)
         found.append(PictureFile(file.name, kind, pages, options))
     lost = {text for head in heads if (text := head.lost)}
-    notes = [*passed_over, *told_about_writing({file.kind for file in found}), *sorted(lost)]
+    if any(file.kind == "JPEG" for file in found):
+        lost.add(
+            f"JPG files lose a little each time they are written, also in quality {JPEG_QUALITY}; PNG and TIFF do not."
+        )
+    notes = [*passed_over, *sorted(lost)]
     return values, Pictures(found, array.shape, notes, passed_over)
 
 
@@ -150,20 +219,13 @@ def _files(path: Path) -> tuple[list[Path], list[str]]:
     files = [each for each in seen if each.is_file() and each.suffix.lower() in PICTURES]
     others = [f"{each.name}/" if each.is_dir() else each.name for each in seen if each not in set(files)]
     if not files:
-        inside = next((each for each in seen if each.is_dir() and _has_pictures(each)), None)
+        has_pictures = lambda folder: any(each.suffix.lower() in PICTURES for each in folder.iterdir())
+        inside = next((each for each in seen if each.is_dir() and has_pictures(each)), None)
         hint = f" {inside} does: folders inside a folder are not read, so give one of them." if inside else ""
         raise FileError(f"{path} holds no pictures ({', '.join(PICTURES)}).{hint}")
-    note = f"Left out of {path}: {_some(others)}; only pictures are read, and no folders inside."
+    more = f" and {len(others) - 3} more" if len(others) > 3 else ""
+    note = f"Left out of {path}: {', '.join(others[:3])}{more}; only pictures are read, and no folders inside."
     return files, [note] if others else []
-
-
-def _has_pictures(folder: Path) -> bool:
-    return any(each.suffix.lower() in PICTURES for each in folder.iterdir())
-
-
-def _some(names: Sequence[str], most: int = 3) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
 
 
 def _heads(file: Path) -> Iterator[_Head]:

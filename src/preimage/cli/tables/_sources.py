@@ -2,8 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -11,20 +10,25 @@ import numpy as np
 
 from preimage._engine.typing import Array
 from preimage.cli._errors import CommandError, DataError, FileError
+from preimage.cli._options import DEFAULTS, NONE, TableOptions
+from preimage.cli.tables._columns import (
+    INDEX_NAMES,
+    MISSING_WORDS,
+    Columns,
+    Kind,
+    Layout,
+    NotANumber,
+    NumberFormat,
+    counts_rows,
+    index_place,
+    is_whole,
+    may_name_rows,
+)
 from preimage.cli.tables._dialect import Beginning, read_beginning, understand
-from preimage.cli.tables._encodings import compression_of
 from preimage.cli.tables._excel import read_sheet
-from preimage.cli.tables._formats import TABLES, format_of
-from preimage.cli.tables._headers import INDEX_NAMES, index_place, may_name_rows
-from preimage.cli.tables._identity import identity_of
-from preimage.cli.tables._layout import Columns, Layout
-from preimage.cli.tables._numbers import MISSING_WORDS, Kind, NumberFormat, counts_rows, is_whole
-from preimage.cli.tables._optional import need
-from preimage.cli.tables._streams import check_regular
-from preimage.cli.tables._table_options import DEFAULTS, NO_INDEX, TableOptions
-from preimage.cli.tables._texts import line_of, lines_of_rows, text_columns, text_matrices
+from preimage.cli.tables._paths import TABLES, check_regular, compression_of, format_of, identity_of, need
+from preimage.cli.tables._text import Dialect, TextRows
 
-CHUNKED_INPUTS = (".csv", ".xlsx", ".npy", ".parquet")
 SOURCE_FORMATS = "CSV, TSV, TXT (also .gz, .zst), Excel (.xlsx), NumPy (.npy) or Parquet (.parquet)"
 # A chunk is a few megabytes, and no more rows than this, so that bars move and little is lost in an interruption.
 CHUNK_ROWS, CHUNK_BYTES = 2**15, 2**23
@@ -43,7 +47,7 @@ ReadColumns: TypeAlias = Callable[[list[int]], Iterator[list[Any]]]
 
 @dataclass(frozen=True)
 class Source:
-    """A table in a file, of which only a few chunks are in memory at a time.
+    """A table in a file, of which only a few chunks are in memory at a time, or all rows where `values` has them.
 
     Attributes
     ----------
@@ -66,6 +70,18 @@ class Source:
         What the user said about the table.
     numbers : NumberFormat
         How numbers are written in columns of texts, and what stands for a missing one.
+    dialect : Dialect or None
+        Of a text file.
+    values : array of shape (n, d) or None
+        All rows, where they are in memory.
+    classes : array of shape (n,) or None
+        The column or array that was asked for as labels.
+    pictures : Pictures or None
+        The files that pictures come from, and their kinds.
+    scans : MaskedScans or None
+        The image and the mask that rows come from.
+    array, others : str, and dict of str to array
+        Of an archive, the name of the matrix and what else it holds.
     """
 
     path: Path
@@ -73,16 +89,23 @@ class Source:
     dtype: np.dtype
     n_rows: int
     blocks: Callable[[int, int], Iterator[Array]]
-    columns: ReadColumns
+    columns: ReadColumns = lambda places: iter([])
     row_shape: tuple[int, ...] | None = None
     is_estimate: bool = False
     options: TableOptions = DEFAULTS
     numbers: NumberFormat = NumberFormat()  # noqa: RUF009  a value that does not change
+    dialect: Dialect | None = None
+    values: Any = None
+    classes: Any = None
+    pictures: Any = None
+    scans: Any = None
+    array: str = "X"
+    others: dict[str, Any] = field(default_factory=dict)
 
     @property
     def labels(self) -> list[str]:
         """What to call the columns with values."""
-        return self.layout.taken_labels
+        return self.layout.called(self.layout.taken)
 
     @property
     def names(self) -> list[str] | None:
@@ -92,6 +115,17 @@ class Source:
     @property
     def n_columns(self) -> int:
         return len(self.layout.taken)
+
+    @property
+    def image_shape(self) -> tuple[int, ...] | None:
+        """Shape of rows that are pictures: height and width, and 3 for their colours, if they have any."""
+        shape = self.row_shape or ()
+        return shape if len(shape) == 2 or (len(shape) == 3 and shape[2] == 3) else None
+
+    @property
+    def is_table(self) -> bool:
+        """Whether it has columns of several kinds, rather than an array, all of whose columns may well be of one."""
+        return format_of(self.path) in TABLES
 
     @property
     def chunk_rows(self) -> int:
@@ -109,9 +143,20 @@ class Source:
                 yield chunk
                 start += len(chunk)
         except (OSError, ValueError, CommandError) as error:
-            raise _of_file(self.path, error) from error
+            raise of_file(self.path, error) from error
 
-    def labels_of(self, name: str) -> Array:
+    def held(self, with_missing: bool = False) -> "Source":
+        """The same with all rows in memory: one chunk."""
+        values = self.values
+        if values is None:
+            chunks = [np.empty((0, self.n_columns), self.dtype), *self.chunks(CHUNK_ROWS, with_missing=True)]
+            values = np.concatenate(chunks)
+        blocks = lambda start, rows: iter([values[start:]])
+        held = replace(self, blocks=blocks, values=values, n_rows=len(values), is_estimate=False)
+        held._check_finite(values, 0, with_missing)
+        return held
+
+    def classes_of(self, name: str) -> Array:
         """The classes in a column: whole numbers, numbers or words; NaN for all words where one is missing."""
         found = self.values_of(name)
         if any(value is None for value in found):
@@ -124,46 +169,40 @@ class Source:
         try:
             found = [value for batch in self.columns([place]) for value in batch[0].to_pylist()]
         except CommandError as error:
-            raise _of_file(self.path, error) from error
-        dialect = self.layout.dialect
-        numbers = NumberFormat() if dialect is None else dialect.numbers
+            raise of_file(self.path, error) from error
         if self.layout.kinds[place] is Kind.NUMBER and any(isinstance(value, str) for value in found):
-            texts = [text if text is not None and numbers.is_number(text) else None for text in found]
-            convert = int if all(text is None or is_whole(text) for text in texts) else numbers.value
+            texts = [text if text is not None and self.numbers.is_number(text) else None for text in found]
+            convert = int if all(text is None or is_whole(text) for text in texts) else self.numbers.value
             return [None if text is None else convert(text) for text in texts]
-        marks = MISSING_WORDS.union(self.options.missing)
-        is_missing = lambda value: (
-            value != value or (isinstance(value, str) and value.strip() in marks)
-        )  # NaN is not NaN
+        marks = MISSING_WORDS.union(self.options.missing or ())
+        is_missing = lambda value: value != value or (isinstance(value, str) and value.strip() in marks)  # NaN ≠ NaN
         return [None if is_missing(value) else value for value in found]
 
     def identity(self) -> dict[str, Any]:
         """What tells this file from another one, or from itself after a change."""
         return identity_of(self.path)
 
-    @property
-    def is_array(self) -> bool:
-        """Whether it is an array, all of whose columns may well be of one kind, rather than a table."""
-        return format_of(self.path) == ".npy"
-
     def described(self) -> str:
         """One line about what was understood."""
         rows = f"{'about ' if self.is_estimate else ''}{self.n_rows:,} row{'s' if self.n_rows != 1 else ''}"
-        return f"{self.path.name}: {self.layout.described(rows)}."
+        dialect = "" if self.dialect is None else self.dialect.described()
+        return f"{self.path.name}: {self.layout.described(rows)}{dialect}."
 
     def _check_finite(self, chunk: Array, start: int, with_missing: bool) -> None:
         bad = np.isinf(chunk) if with_missing else ~np.isfinite(chunk)
         if not bad.any():
             return
         row, column = np.argwhere(bad)[0]
-        what = "missing" if np.isnan(chunk[row, column]) else "infinite"
+        what = "a missing or infinite value"
+        if self.values is not None:
+            what = f"{bad.sum()} missing or infinite values in {bad.any(axis=1).sum()} rows; the first is"
         raise DataError(
-            f"{self.path} has a missing or infinite value in row {start + row + 1}, column {self.labels[column]!r}"
-            f" ({what}). Remove such rows, or fill missing values in with --impute mean or --impute median."
+            f"{self.path} has {what} in row {start + row + 1}, column {self.labels[column]!r}. Remove such rows, or "
+            "fill missing values in with --impute mean or --impute median."
         )
 
 
-def _of_file(path: Path, error: Exception) -> CommandError:
+def of_file(path: Path, error: Exception) -> CommandError:
     """An error that names the file."""
     text, kind = str(error), type(error) if isinstance(error, CommandError) else FileError
     if text.startswith(str(path)):
@@ -186,9 +225,8 @@ def open_source(
         Whether a table without a column of numbers is refused.
     """
     check_regular(path)
-    openers = {".csv": _text_source, ".xlsx": _excel_source, ".npy": _npy_source, ".parquet": _parquet_source}
     kind = format_of(path)
-    if kind not in openers:
+    if kind not in OPENERS:
         what = {
             "folder": "a folder of pictures",
             "picture": "a stack of pictures",
@@ -197,29 +235,27 @@ def open_source(
         }[kind]
         raise FileError(f"{path}: {what} cannot be read in chunks. Use {SOURCE_FORMATS}.")
     try:
-        source = replace(openers[kind](path, options, label), options=options)
+        source = replace(OPENERS[kind](path, options, label), options=options)
     except (OSError, ValueError, CommandError) as error:
-        raise _of_file(path, error) from error
+        raise of_file(path, error) from error
     if (source.n_columns == 0 and needs_numbers) or source.n_rows == 0:
-        text = source.layout.text
-        words = f" It has text in {', '.join(source.layout.labels[place] for place in text[:8])}." if text else ""
+        text = source.layout.called(source.layout.text[:8])
+        words = f" It has text in {', '.join(text)}." if text else ""
         raise DataError(
             f"{path} has {source.n_rows} rows and {source.n_columns} columns to read; some are needed.{words}"
         )
     return source
 
 
-def options_like(source: Source | None, path: Path, options: TableOptions) -> TableOptions:
+def options_like(source: Source, path: Path, options: TableOptions) -> TableOptions:
     """Options that take from the table in `path` the columns of `source`, by their names where both have names.
 
     Two tables may have the same columns in another order, and one of them further columns.
     """
-    if source is None or source.names is None or format_of(path) not in TABLES:
+    if source.names is None or format_of(path) not in TABLES:
         return options
-    plain = replace(options, columns=None, exclude=None, keep=None, index=NO_INDEX)
-    if open_source(path, plain).names is None:
-        return options
-    return replace(plain, columns=tuple(source.labels))
+    plain = replace(options, columns=None, exclude=None, keep=None, index=NONE)
+    return options if open_source(path, plain).names is None else replace(plain, columns=tuple(source.labels))
 
 
 def exceeds(path: Path, n_bytes: int) -> bool:
@@ -228,8 +264,10 @@ def exceeds(path: Path, n_bytes: int) -> bool:
         kind = format_of(path)
         if kind not in (".csv", ".npy", ".parquet") or not path.is_file():
             return False
-        size = path.stat().st_size * (1 if compression_of(path) is None else COMPRESSION)
-        return size > n_bytes or (kind == ".parquet" and _parquet_bytes(path) > n_bytes)
+        if path.stat().st_size * _inflation(path) > n_bytes:
+            return True
+        about = _open_parquet(path).metadata if kind == ".parquet" else None
+        return about is not None and 8 * about.num_rows * about.num_columns > n_bytes
     except (OSError, ValueError, FileError):  # reading it will report what is wrong
         return False
 
@@ -250,59 +288,48 @@ def regrouped(blocks: Iterator[Array], rows: int) -> Iterator[Array]:
         yield np.concatenate(held)
 
 
-def _from_row(blocks: Iterator[Array], start: int) -> Iterator[Array]:
-    """The rows of `blocks` from row `start` on."""
-    for block in blocks:
-        skip = min(start, len(block))
-        start -= skip
-        if skip < len(block):
-            yield block[skip:]
+def _inflation(path: Path) -> int:
+    """About how many bytes of text a byte of a file is."""
+    return 1 if compression_of(path) is None else COMPRESSION
 
 
 def _layout_of_texts(beginning: Beginning, options: TableOptions, label: str | None) -> Layout:
     numbers, names, rows = beginning.dialect.numbers, beginning.names, beginning.rows
-    width = beginning.width
-    by_column = [[row[place] for row in rows] for place in range(width)]
-    kinds = [numbers.kind(texts) for texts in by_column]
-    if not beginning.is_whole:
-        # Nothing in the first rows of a named column, and perhaps numbers later.
-        kinds = [
-            Kind.NUMBER if kind is Kind.EMPTY and names and names[place] else kind for place, kind in enumerate(kinds)
-        ]
-    odd = {
-        place: next(text for text in by_column[place] if not numbers.is_missing(text) and not numbers.is_number(text))
-        for place, kind in enumerate(kinds)
-        if kind in (Kind.MIXED, Kind.SIGNED)
-    }
-    index = index_place(names, rows, kinds) if options.index is None else None
-    counters = tuple(
-        place
-        for place in range(1, width)
-        if names is not None and names[place].startswith("Unnamed: ") and rows and counts_rows(by_column[place])
-    )
-    columns = Columns(names, kinds, index, odd, counters)
-    doubtful = tuple(p for p in range(width) if names is not None and may_name_rows(names[p], by_column[p]))
+    columns = [[row[place] for row in rows] for place in range(beginning.width)]
+    kinds = [numbers.kind(texts) for texts in columns]
+    odd, counters, doubtful = {}, [], []
+    for place, texts in enumerate(columns):
+        name = "" if names is None else names[place]
+        if kinds[place] is Kind.EMPTY and not beginning.is_whole and name:
+            kinds[place] = Kind.NUMBER  # nothing in the first rows, and perhaps numbers later
+        if kinds[place] in (Kind.MIXED, Kind.SIGNED):
+            odd[place] = next(text for text in texts if not numbers.is_missing(text) and not numbers.is_number(text))
+        if place and name.startswith("Unnamed: ") and counts_rows(texts):
+            counters.append(place)
+        if names is not None and may_name_rows(name, texts):
+            doubtful.append(place)
+    index = index_place(names, columns, kinds) if options.index is None else None
     units = None if beginning.units is None else tuple(beginning.units)
-    return columns.layout(options, label, dialect=beginning.dialect, units=units, doubtful=doubtful)
+    found = Columns(names, kinds, index, odd, tuple(counters))
+    return found.layout(options, label, units=units, doubtful=tuple(doubtful))
 
 
 def _text_source(path: Path, options: TableOptions, label: str | None) -> Source:
     beginning = read_beginning(path, options)
+    rows = TextRows(path, beginning.dialect, beginning.first_line, beginning.width)
+    n_rows, is_estimate = len(beginning.rows), False
+    if not beginning.is_whole:
+        # A value between quotes may go over several lines.
+        is_estimate = any("\n" in cell for row in beginning.rows for cell in row)
+        if path.stat().st_size <= COUNTED_BYTES:
+            n_rows = sum(block.count(b"\n") for block in rows.lines())
+        else:
+            row_bytes = sum(len(cell) + 1 for row in beginning.rows for cell in row) / max(1, n_rows)
+            n_rows = max(1, round(path.stat().st_size * _inflation(path) / max(1.0, row_bytes)))
+            is_estimate = True
     layout = _layout_of_texts(beginning, options, label)
-    dialect, first_line = beginning.dialect, beginning.first_line
-    read = lambda places: text_columns(path, dialect, first_line, beginning.width, places)
-    where = partial(line_of, first_line=first_line, dialect=dialect)
-    is_counted = beginning.is_whole or path.stat().st_size <= COUNTED_BYTES
-    if beginning.is_whole:
-        n_rows = len(beginning.rows)
-    elif is_counted:
-        n_rows = sum(block.count(b"\n") for block in lines_of_rows(path, dialect, first_line))
-    else:
-        n_rows = _estimated_rows(path, beginning)
-    # A value between quotes may go over several lines.
-    has_long_rows = any("\n" in cell for row in beginning.rows for cell in row)
-    source = _of_texts(path, layout, n_rows, read, dialect.numbers, where)
-    return replace(source, is_estimate=not beginning.is_whole and (has_long_rows or not is_counted))
+    source = _of_texts(path, layout, n_rows, rows.columns, rows.dialect.numbers, rows.where)
+    return replace(source, is_estimate=is_estimate, dialect=beginning.dialect)
 
 
 def _excel_source(path: Path, options: TableOptions, label: str | None) -> Source:
@@ -311,11 +338,11 @@ def _excel_source(path: Path, options: TableOptions, label: str | None) -> Sourc
     rows = read_sheet(path, options.sheet)
     quoted = ["\t".join('"' + cell.replace('"', '""') + '"' for cell in row) + "\n" for row in rows]
     beginning = understand(quoted, True, replace(options, delimiter="\t", decimal=options.decimal or "."))
-    layout = replace(_layout_of_texts(beginning, options, label), dialect=None)
     by_column = [
         arrow.array([row[place] for row in beginning.rows], arrow.string()) for place in range(beginning.width)
     ]
     read = lambda places: iter([[by_column[place] for place in places]] if beginning.rows else [])
+    layout = _layout_of_texts(beginning, options, label)
     return _of_texts(path, layout, len(beginning.rows), read, beginning.dialect.numbers, lambda row: f"row {row}")
 
 
@@ -327,20 +354,28 @@ def _of_texts(
     numbers: NumberFormat,
     where: Callable[[int], str],
 ) -> Source:
+    """A source of columns of texts; `where` gives words for a row, counted from 1."""
     taken = list(layout.taken)
-    kinds = [layout.kinds[place] for place in taken]
 
     def blocks(start: int, rows: int) -> Iterator[Array]:
-        return _from_row(text_matrices(read(taken), numbers, kinds, layout.taken_labels, where), start)
+        seen = 0
+        for batch in read(taken):
+            columns: list[Array] = []
+            try:
+                for place, texts in zip(taken, batch):
+                    columns.append(numbers.values(texts, layout.kinds[place]))
+            except NotANumber as error:
+                label = layout.labels[taken[len(columns)]]
+                raise DataError(
+                    f"{where(seen + error.row + 1)}, column {label!r}: {error.text!r} is not a number. If it stands "
+                    f"for a missing value, add --missing {error.text!r}; or leave the column out: --exclude {label}"
+                ) from error
+            skip = max(0, start - seen)
+            seen += len(columns[0])
+            if start < seen:
+                yield np.column_stack(columns)[skip:]
 
     return Source(path, layout, np.dtype(np.float64), n_rows, blocks, read, numbers=numbers)
-
-
-def _estimated_rows(path: Path, beginning: Beginning) -> int:
-    """Rows of a text file by its size and the lengths of the first ones."""
-    row_bytes = sum(len(cell) + 1 for row in beginning.rows for cell in row) / max(1, len(beginning.rows))
-    factor = 1 if compression_of(path) is None else COMPRESSION
-    return max(1, round(path.stat().st_size * factor / max(1.0, row_bytes)))
 
 
 def _npy_source(path: Path, options: TableOptions, label: str | None) -> Source:
@@ -361,9 +396,8 @@ def _npy_source(path: Path, options: TableOptions, label: str | None) -> Source:
             yield np.array(part, dtype=dtype, order="C")
 
     def read(places: list[int]) -> Iterator[list[Any]]:
-        arrow = need("pyarrow", "Tables")
         for part in parts(0, CHUNK_ROWS, places):
-            yield [arrow.array(np.ascontiguousarray(column)) for column in part.T]
+            yield [need("pyarrow").array(np.ascontiguousarray(column)) for column in part.T]
 
     whole = len(row_shape) > 1 and list(layout.taken) == list(range(width))
     blocks = lambda start, rows: parts(start, rows, list(layout.taken))
@@ -400,7 +434,7 @@ def _parquet_source(path: Path, options: TableOptions, label: str | None) -> Sou
 
 def _kind_of_type(kind: Any) -> Kind:
     """What a column of a type of pyarrow holds."""
-    known = need("pyarrow", "Tables").types
+    known = need("pyarrow").types
     if known.is_null(kind):
         return Kind.EMPTY
     if known.is_boolean(kind):
@@ -416,11 +450,8 @@ def _parquet_index(path: Path, schema: Any, names: list[str]) -> list[int]:
     if found:
         return [names.index(name) for name in found]
     if len(names) > 1 and INDEX_NAMES.fullmatch(names[0]):
-        texts: list[str] = []
-        for batch in _open_parquet(path).iter_batches(CHUNK_ROWS, columns=names[:1]):
-            texts = [str(value) for value in batch.column(0).to_pylist()]
-            break
-        return [0] if texts and counts_rows(texts) else []
+        batch = next(_open_parquet(path).iter_batches(CHUNK_ROWS, columns=names[:1]), None)
+        return [0] if batch is not None and counts_rows([str(value) for value in batch.column(0).to_pylist()]) else []
     return []
 
 
@@ -428,7 +459,4 @@ def _open_parquet(path: Path) -> Any:
     return need("pyarrow.parquet", "Parquet files").ParquetFile(path, buffer_size=PARQUET_BUFFER, pre_buffer=False)
 
 
-def _parquet_bytes(path: Path) -> int:
-    """Memory that all numbers of a Parquet file take together."""
-    about = _open_parquet(path).metadata
-    return 8 * about.num_rows * about.num_columns
+OPENERS = {".csv": _text_source, ".xlsx": _excel_source, ".npy": _npy_source, ".parquet": _parquet_source}

@@ -17,8 +17,10 @@ from typer.testing import CliRunner
 
 from preimage import KernelPCA, load
 from preimage.cli import _app
+from preimage.cli._options import TableOptions
 from preimage.cli.runs import _partial
-from preimage.cli.runs._preparation import ColumnMoments, Preparation, Wishes
+from preimage.cli.runs._learning import ColumnMoments, Preparation, Survey
+from preimage.cli.tables._sources import open_source
 from preimage.solvers import FixedPoint
 
 RNG = np.random.default_rng(0)
@@ -75,13 +77,16 @@ def test_moments_of_parts_are_those_of_the_whole(cut):
     assert both.n_missing == whole.n_missing == 4
 
 
-def test_preparation_is_undone_exactly_where_nothing_is_done():
+def test_preparation_is_undone_exactly_where_nothing_is_done(tmp_path):
     rows = X * SCALES
-    prepare = lambda wishes: Preparation.of(wishes, ColumnMoments.of(rows), rows, ["a", "b", "c"])
-    assert prepare(Wishes(False)).undone(prepare(Wishes(False))(rows)) is rows
-    np.testing.assert_allclose(prepare(Wishes(True)).undone(prepare(Wishes(True))(rows)), rows)
-    assert prepare(Wishes()).is_standardizing and not prepare(Wishes(why_not="so")).is_standardizing
-    assert prepare(Wishes(True))(rows.astype(np.float32)).dtype == np.float32
+    found, path = Survey(len(rows), rows, ColumnMoments.of(rows)), tmp_path / "table.csv"
+    pd.DataFrame(rows, columns=["a", "b", "c"]).to_csv(path, index=False)
+    source = lambda wish: open_source(path, TableOptions(standardize=wish))
+    prepare = lambda wish, why_not="": Preparation.of(source(wish), found, why_not)
+    assert prepare(False).undone(prepare(False)(rows)) is rows
+    np.testing.assert_allclose(prepare(True).undone(prepare(True)(rows)), rows)
+    assert prepare(None).is_standardizing and not prepare(None, "so").is_standardizing
+    assert prepare(True)(rows.astype(np.float32)).dtype == np.float32
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".csv.gz", ".parquet", ".xlsx"])

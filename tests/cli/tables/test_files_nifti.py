@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from preimage import KernelPCA
 from preimage.cli import _app
-from preimage.cli.tables._nifti import slice_pictures
+from preimage.cli.tables._files import slice_pictures
 from preimage.neuro._denoise_image import mask_scans
 from preimage.solvers import FixedPoint
 

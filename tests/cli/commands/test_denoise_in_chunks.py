@@ -15,7 +15,6 @@ from typer.testing import CliRunner
 from preimage import KernelPCA
 from preimage.cli import _app
 from preimage.cli.commands import _denoise
-from preimage.cli.runs import _sizes
 from preimage.estimators._cross_fit import row_folds
 from preimage.solvers import FixedPoint
 
@@ -74,12 +73,12 @@ def test_other_rows_can_be_learned_from(table, tmp_path):
 
 def test_large_files_go_in_chunks_by_themselves(table, tmp_path, monkeypatch):
     monkeypatch.setattr(_denoise, "read", lambda *_: pytest.fail("the whole file was read"))
-    monkeypatch.setattr(_sizes, "free_memory", lambda like: 1000)
+    monkeypatch.setattr(_denoise, "is_large", lambda path: True)
     assert run(table, tmp_path / "clean.csv", *FIXED, "--no-plot").exit_code == 0
 
 
 def test_none_reads_large_files_as_a_whole(table, tmp_path, monkeypatch):
-    monkeypatch.setattr(_sizes, "free_memory", lambda like: 1000)
+    monkeypatch.setattr(_denoise, "is_large", lambda path: True)
     assert run(table, tmp_path / "clean.csv", *FIXED, "--no-plot", "--landmarks", "none").exit_code == 0
     assert "landmarks" not in json.loads((tmp_path / "clean.json").read_text())
 

@@ -18,7 +18,7 @@ pytest.importorskip("typer", reason="the command line needs typer")
 pytest.importorskip("pyarrow", reason="tables are read by pyarrow")
 
 from preimage.cli._errors import FileError
-from preimage.cli.tables import _excel, _lines, _streams
+from preimage.cli.tables import _excel, _paths, _text
 from preimage.cli.tables._files import read
 from preimage.cli.tables._sources import open_source
 
@@ -49,7 +49,7 @@ def test_a_pipe_is_read_as_the_file_would_be(name, tmp_path):
         np.save(tmp_path / "saved.npy", np.arange(12.0).reshape(4, 3))
         content = (tmp_path / "saved.npy").read_bytes()
     thread = written_into(tmp_path / name, content)
-    found = read(_streams.with_end(tmp_path / name)).values
+    found = read(_paths.with_end(tmp_path / name)).values
     thread.join(10)
     expected = (
         np.arange(12.0).reshape(4, 3) if name.startswith("rows") else np.loadtxt(TABLE.split()[1:], delimiter=",")
@@ -69,18 +69,18 @@ def test_devices_and_sockets_are_refused_at_once(tmp_path):
         server.bind(str(tmp_path / "socket.csv"))
         (tmp_path / "zero.csv").symlink_to("/dev/zero")
         for name, kind in [("socket.csv", "a socket"), ("zero.csv", "a device")]:
-            for reader in (read, open_source, _streams.with_end):
+            for reader in (read, open_source, _paths.with_end):
                 with pytest.raises(FileError, match=f"{name} is {kind}, not a file"):
                     reader(tmp_path / name)
 
 
 def test_a_pipe_without_end_is_left_at_a_stated_limit(tmp_path, monkeypatch):
-    monkeypatch.setattr(_streams, "MOST_STREAMED", 3 * 2**20)
-    monkeypatch.setattr(_streams.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(_paths, "MOST_STREAMED", 3 * 2**20)
+    monkeypatch.setattr(_paths.tempfile, "tempdir", str(tmp_path))
     os.mkfifo(tmp_path / "endless.csv")
     endless = subprocess.Popen(["sh", "-c", "yes 1,2 > endless.csv 2>/dev/null"], cwd=tmp_path)
     with endless, pytest.raises(FileError, match="More than 3 MiB came through the pipe"):
-        _streams.with_end(tmp_path / "endless.csv")
+        _paths.with_end(tmp_path / "endless.csv")
     assert [path.name for path in tmp_path.iterdir()] == ["endless.csv"]  # the copy is gone
 
 
@@ -123,7 +123,7 @@ def test_a_file_is_read_by_the_name_of_its_descriptor(name, is_deleted, tmp_path
 
 
 def test_a_line_at_the_limit_is_refused_and_one_below_is_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(_lines, "LONGEST_LINE", 2**18)
+    monkeypatch.setattr(_text, "LONGEST_LINE", 2**18)
     path = tmp_path / "wide.csv"
     row = ",".join(["1.25"] * (2**18 // 5 - 10))
     path.write_text(f"{row}\n{row}\n{row}\n")
@@ -135,7 +135,7 @@ def test_a_line_at_the_limit_is_refused_and_one_below_is_read(tmp_path, monkeypa
 
 
 def test_lines_of_too_many_values_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(_lines, "MOST_VALUES", 1000)
+    monkeypatch.setattr(_text, "MOST_VALUES", 1000)
     (tmp_path / "wide.csv").write_text(",".join(["1"] * 1002) + "\n")
     with pytest.raises(FileError, match="more than 1,000 values"):
         open_source(tmp_path / "wide.csv")
