@@ -318,6 +318,7 @@ _NAMES = {
     **_public(solvers),
     **_public(kernels),
     **_public(preimage),
+    **{name: getattr(kernels, name) for name in ("Constant", "FreeWidthGaussian", "ShiftedInputs")},
     "dot": _dot,
     "product": _product,
     "directed": _directed,

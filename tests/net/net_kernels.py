@@ -20,13 +20,13 @@ from preimage.kernels import (
     Polynomial,
     Power,
     Product,
-    ProfileKernel,
     RationalQuadratic,
     Scaled,
     ScaledInputs,
     ShiftedInputs,
     Sigmoid,
     Sum,
+    is_profile,
 )
 
 LONG = np.longdouble
@@ -113,7 +113,7 @@ def _inner_gamma(rng, X):
 def exact_values(kernel, X, Y):
     """k(X, Y) of a resolved kernel in extended precision; quantities by differences, without cancellation."""
     X, Y = np.asarray(X, LONG), np.asarray(Y, LONG)
-    if isinstance(kernel, ProfileKernel):
+    if is_profile(kernel):
         return kernel.profile(_quantity(kernel.pairwise, X, Y))
     return _RULES[type(kernel)](kernel, X, Y)
 

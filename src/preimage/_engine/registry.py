@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from inspect import signature
 from typing import Any, Generic, TypeVar
 
@@ -34,7 +35,7 @@ class Part(Generic[T]):
     on_command_line: bool = False
     example: Callable[[], T] | None = None
 
-    @property
+    @cached_property  # signatures take as long to read as a small fit
     def parameters(self) -> tuple[str, ...]:
         """Names of the parameters of the part."""
         return tuple(signature(self.make).parameters)
