@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from preimage.eigensolvers import Arpack, BlockKrylov, Dense, Eigensolver
+from preimage.eigensolvers import EIGENSOLVERS, BlockKrylov, Dense, Eigensolver
 from preimage.testing import check_eigensolver
 
-SOLVERS = [Dense(), BlockKrylov(), BlockKrylov(tol=1e-12), BlockKrylov(block_size=5), Arpack()]
+SOLVERS = [part.exemplar() for part in EIGENSOLVERS if part.name != "auto"]
+SOLVERS += [BlockKrylov(tol=1e-12), BlockKrylov(block_size=5)]
 
 
 @pytest.mark.parametrize("solver", SOLVERS, ids=repr)
