@@ -50,7 +50,6 @@ from preimage._models.components import LandmarkModel, PrincipalSubspace, Wanted
 from preimage.eigensolvers import Arpack, Dense, EigenOptions, Eigensolver
 from preimage.estimators._cross_fit import automatic_folds, cross_fitted, one_model
 from preimage.estimators._estimator import fit_blocks, refuse_weights_of_blocks, through_device, warn_of_exact_fit
-from preimage.estimators._impute_rows import imputed
 from preimage.estimators._kernel_input import (
     LANDMARKS,
     Inputs,
@@ -64,7 +63,7 @@ from preimage.estimators._kernel_input import (
     uses_landmarks,
     without_origin,
 )
-from preimage.estimators._missing_entries import check_incomplete
+from preimage.estimators._missing_entries import check_incomplete, imputed
 from preimage.estimators._preimages import TRANSFORMER_CONSTRAINTS, ComponentPictures
 from preimage.estimators._robust_denoise import DenoisedRows, RobustOptions, all_denoised
 from preimage.exceptions import RankWarning, UnsupportedKernelError
