@@ -49,7 +49,7 @@ from preimage import (
     SemiSupervisedKernelPCA,
     compress,
 )
-from preimage.estimators._automatic_folds import automatic_folds
+from preimage.estimators._cross_fit import automatic_folds
 from preimage.kernels import resolve_gamma
 from preimage.model_selection import DenoisingSearch
 

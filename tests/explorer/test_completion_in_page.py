@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 from preimage import KernelPCA, explore
 from preimage._models.completion import median_distance, neighbor_start
 from preimage.descent import spread
-from preimage.estimators._impute_rows import principal_energy
+from preimage.estimators._missing_entries import principal_energy
 from preimage.kernels import Gaussian, Laplacian, Linear, Matern, Polynomial, RationalQuadratic
 
 KERNELS = {

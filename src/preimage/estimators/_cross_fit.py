@@ -1,4 +1,4 @@
-"""Rows of the training set, denoised and scored by models that have not seen them."""
+"""Which model denoises which row: training rows have models that have not seen them, where that is better."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,7 +10,15 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from preimage._engine.arrays import array_namespace, as_points, clamp_at_zero, is_sparse, take_rows, to_numpy
+from preimage._engine.arrays import (
+    array_namespace,
+    as_points,
+    clamp_at_zero,
+    from_numpy,
+    is_sparse,
+    take_rows,
+    to_numpy,
+)
 from preimage._engine.rows import sum_rows
 from preimage._engine.typing import Array, Rows, Seed
 from preimage._engine.validation import generator
@@ -38,6 +46,17 @@ ROWS = 4096
 # Sums of moments in another order differ by less than this fraction; one row of a hundred thousand that is not from
 # the training set makes a larger difference.
 SAME_MOMENTS = 1e-6
+# Rows that judge: the estimated difference of 500 pictures has a standard error of a few per cent.
+MOST_JUDGED = 500
+# The variance of the noise is what a model leaves of its own rows, divided by the fraction of their freedom that it
+# leaves them. Models with fewer components leave signal as well, and those with more nothing to divide by. With a
+# quarter of the rows this is at most 1.2 times the variance on the development sets of docs/results/defaults.md, and
+# 0.8 of it made the error larger in no run (0.5 to 2 times the noise, a ninth to all of the rows as components).
+FRACTION_OF_ROWS, CAUTION = 1 / 4, 0.8
+# Freedom below which rows come back as they were, and tell nothing of their noise.
+LEAST_FREEDOM = 0.02
+# The step of a finite difference, relative to what is removed from rows.
+STEP = 0.1
 
 
 def needs_folds(n_components: int, n_rows: int) -> bool:
@@ -83,124 +102,83 @@ def fold_of_rows(X: Array, cross_fit: Any, random_state: Seed) -> np.ndarray:
 
 
 class RowModels:
-    """Which model denoises which row: those that `model` was fitted to have others, by their folds.
+    """Which model denoises which row: a function from rows to folds, and one from folds to models.
 
     Parameters
     ----------
-    model : KernelPCA, fitted exactly
-    folds : array of shape (n,)
-        Of the rows that `model` was fitted to; not negative.
+    fold_of : callable
+        From an array of shape (q, d) to the fold of each row.
     model_of : callable
-        From a fold to the fitted model for its rows. Asked when a row first needs it; the answer is kept.
+        From a fold to the subspace and the solver for its rows, None where nothing is solved. Asked when a row first
+        needs it; the answer is kept.
     """
 
-    def __init__(self, model: Any, folds: np.ndarray, model_of: Callable[[int], Any]) -> None:
-        self.folds = folds
+    def __init__(
+        self, fold_of: Callable[[Array], np.ndarray], model_of: Callable[[int], tuple[Subspace, Preimage | None]]
+    ) -> None:
+        self.fold_of = fold_of
         self.model_of = model_of
-        self.training_rows = TrainingRows(_plain(model.subspace_.frame.points))
-        self.models = {NEW: model}
+        self.models: dict[int, tuple[Subspace, Preimage | None]] = {}
 
-    def solve(
-        self,
-        X: Array,
-        n_components: int | None = None,
-        repair: Repair | None = None,
-        folds: np.ndarray | None = None,
-    ) -> DenoisedRows:
-        """Denoised X, validated inputs of the model, with gross errors repaired before if asked for.
+    def solve(self, X: Array, repair: Repair | None = None, folds: np.ndarray | None = None) -> DenoisedRows:
+        """Denoised X, validated inputs, with gross errors repaired before if asked for; `folds` where they are known.
 
-        With a number of components, those of the leading ones that a model has. `folds` are those of X where they are
-        known; None recognises rows.
+        The one way in which rows are denoised: whole, by folds, in blocks of lazy rows and in chunks of a file.
         """
-        denoise = lambda fold, rows: _denoised(self._model(fold), rows, n_components, repair)
-        return _by_fold(denoise, self._folds_of(X) if folds is None else folds, X, DenoisedRows.join)
+        answer = lambda fold, rows: denoised(*self._model(fold), rows, repair)
+        return _by_fold(answer, self.fold_of(X) if folds is None else folds, X)
 
-    def errors(self, X: Array, n_components: int | None = None) -> Array:
-        """Squared distances of the images of X to the subspaces of their models, shape (q,); as in `solve`."""
-        residuals = lambda fold, rows: _residuals(_leading(self._model(fold), n_components), rows)
-        return _by_fold(residuals, self._folds_of(X), X, _concat)
+    def errors(self, X: Array) -> Array:
+        """Squared distances of the images of X to the subspaces of their models, shape (q,)."""
+        return _by_fold(lambda fold, rows: _residuals(self._model(fold)[0], rows), self.fold_of(X), X)
 
-    def prepared(self) -> "RowModels":
-        """This, with the models of all folds at hand: for work in several threads or processes."""
-        for fold in np.unique(self.folds):
+    def prepared(self, folds: np.ndarray) -> "RowModels":
+        """This, with the models of these folds at hand: for work in several threads or processes."""
+        for fold in np.unique(folds):
             self._model(int(fold))
         return self
 
-    def _folds_of(self, X: Array) -> np.ndarray:
-        found = self.training_rows.find(_plain(X))
-        return np.where(found < 0, NEW, self.folds[found])
-
-    def _model(self, fold: int) -> Any:
+    def _model(self, fold: int) -> tuple[Subspace, Preimage | None]:
         if fold not in self.models:
             self.models[fold] = self.model_of(fold)
         return self.models[fold]
 
 
+def one_model(subspace: Subspace, solver: Preimage) -> RowModels:
+    """`RowModels` with the same one for all rows."""
+    return RowModels(lambda rows: np.full(rows.shape[0], NEW), lambda fold: (subspace, solver))
+
+
 def cross_fitted(
-    model: Any,
-    X: Rows,
-    cross_fit: Any,
-    n_components: int | None,
-    *,
-    repair: Repair | None = None,
-    is_parallel: bool,
-) -> Callable[[Array], DenoisedRows]:
-    """A function from validated rows to what models that have not seen them make of them.
+    model: Any, X: Rows, cross_fit: Any, n_components: int | None, *, is_parallel: bool, solves: bool = True
+) -> RowModels:
+    """`RowModels` that have not seen the rows that they are for.
 
     Parameters
     ----------
     model : KernelPCA, fitted
     X : array, memory map or Dask array of shape (q, d)
-        The rows that the function will be asked for; on landmarks, the whole training set.
+        The rows that will be asked for; on landmarks, the whole training set.
     cross_fit : int or array of shape (n,)
         See `fold_of_rows`; on landmarks a number.
     n_components : int or None
         Leading components to project on; None is all.
-    repair : Repair or None
-        What is done to rows before.
     is_parallel : bool
-        Whether the function is called in several threads or processes, so that all models must be at hand.
+        Whether rows are asked for in several threads or processes, so that all models must be at hand.
+    solves : bool
+        Whether rows are denoised; otherwise only their errors are wanted.
     """
-    if model.route_ == "landmarks":
-        subspaces = _fold_subspaces(model, X, cross_fit, n_components)
-        return _denoised_on_landmarks(model, subspaces, int(cross_fit), repair)
-    models = out_of_fold(model, cross_fit)
-    models = models.prepared() if is_parallel else models
-    return lambda rows: models.solve(rows, n_components, repair)
-
-
-def cross_fitted_errors(
-    model: Any, X: Rows, cross_fit: Any, n_components: int | None, *, is_parallel: bool
-) -> Callable[[Array], Array]:
-    """A function from validated rows to their squared distances to subspaces that have not seen them.
-
-    Parameters are those of `cross_fitted`.
-    """
-    if model.route_ == "landmarks":
-        subspaces, n_folds = _fold_subspaces(model, X, cross_fit, n_components), int(cross_fit)
-        residuals = lambda fold, rows: _residuals(_of_fold(subspaces, fold), rows)
-        return lambda rows: _by_fold(residuals, row_folds(rows, n_folds), rows, _concat)
-    models = out_of_fold(model, cross_fit)
-    models = models.prepared() if is_parallel else models
-    return lambda rows: models.errors(rows, n_components)
-
-
-def _fold_subspaces(model: Any, X: Rows, n_folds: Any, n_components: int | None) -> dict[int, Subspace]:
-    """For each fold of the training set X, the principal subspace of the others, on the landmarks of a model."""
-    if not isinstance(n_folds, Integral) or n_folds < 2:
-        raise ValueError(f"cross_fit must be a number of folds, at least 2, on landmarks; got {n_folds!r}.")
-    fitted = model._landmark_model
-    moments = FoldMoments.of(fitted.moments, X, int(n_folds))
+    if model.route_ == "exact":
+        return out_of_fold(model, cross_fit, n_components, is_parallel)
+    if not isinstance(cross_fit, Integral) or cross_fit < 2:
+        raise ValueError(f"cross_fit must be a number of folds, at least 2, on landmarks; got {cross_fit!r}.")
+    fitted, n_folds = model._landmark_model, int(cross_fit)
+    moments = FoldMoments.of(fitted.moments, X, n_folds)
     require_training_set(moments, fitted, type(model).__name__)
-    return moments.subspaces(
-        Wanted.of(model.n_components if n_components is None else n_components, about_mean=model.center)
-    )
-
-
-def _denoised_on_landmarks(
-    model: Any, subspaces: dict[int, Subspace], n_folds: int, repair: Repair | None
-) -> Callable[[Array], DenoisedRows]:
-    points = model._landmark_model.landmarks.points
+    wanted = Wanted.of(model.n_components if n_components is None else n_components, about_mean=model.center)
+    subspaces, points = moments.subspaces(wanted), fitted.landmarks.points
+    if not solves:
+        return by_values(n_folds, subspaces, dict.fromkeys(subspaces))
     # Solvers that learn do so on landmarks of other folds: the model keeps no more rows than these.
     folds = row_folds(points, n_folds)
     others = {fold: take_rows(points, np.flatnonzero(folds != fold)) for fold in subspaces}
@@ -208,52 +186,66 @@ def _denoised_on_landmarks(
         fold: model._preimage_solver().fit(subspace, others[fold]).ready(subspace, with_start=True)
         for fold, subspace in subspaces.items()
     }
-    return lambda rows: denoised_by_folds(solvers, subspaces, n_folds, rows, repair)
+    return by_values(n_folds, subspaces, solvers)
 
 
-def out_of_fold(model: Any, cross_fit: Any) -> RowModels:
+def by_values(n_folds: int, subspaces: dict[int, Subspace], solvers: dict[int, Any]) -> RowModels:
+    """`RowModels` for the folds of `row_folds`: subspaces of `FoldMoments`, and a solver for each."""
+    # A fold that no training row fell in has no model of its own; any other has not seen its rows.
+    known = lambda fold: fold if fold in subspaces else next(iter(subspaces))
+    return RowModels(lambda rows: row_folds(rows, n_folds), lambda fold: (subspaces[known(fold)], solvers[known(fold)]))
+
+
+def out_of_fold(model: Any, cross_fit: Any, n_components: int | None = None, is_parallel: bool = False) -> RowModels:
     """`RowModels` with a model of all other folds for each, with the kernel and the parameters of `model`."""
     points = model.subspace_.frame.points
     folds = fold_of_rows(points, cross_fit, model.random_state)
-    return RowModels(model, folds, lambda fold: fitted_to(model, points, np.flatnonzero(folds != fold)))
+    others = lambda fold: fitted_to(model, points, np.flatnonzero(folds != fold))
+    models = _of_training_rows(model, folds, others, n_components)
+    return models.prepared(folds) if is_parallel else models
 
 
 def with_own_model(model: Any, other: Any) -> RowModels:
     """`RowModels` with the one model `other` for all rows that `model` was fitted to."""
-    return RowModels(model, np.zeros(model.subspace_.frame.points.shape[0], dtype=int), lambda fold: other)
+    return _of_training_rows(model, np.zeros(model.subspace_.frame.points.shape[0], dtype=int), lambda fold: other)
 
 
-def _by_fold(answer: Callable[[int, Array], Any], folds: np.ndarray, X: Array, join: Callable[[list[Any]], Any]) -> Any:
+def _of_training_rows(
+    model: Any, folds: np.ndarray, other: Callable[[int], Any], n_components: int | None = None
+) -> RowModels:
+    """`RowModels` that recognise rows that `model` was fitted to exactly, and take it for all others."""
+    known = TrainingRows(_plain(model.subspace_.frame.points))
+
+    def fold_of(rows: Array) -> np.ndarray:
+        found = known.find(_plain(rows))
+        return np.where(found < 0, NEW, folds[found])
+
+    return RowModels(fold_of, lambda fold: leading(model if fold == NEW else other(fold), n_components))
+
+
+def leading(model: Any, n_components: int | None) -> tuple[Subspace, Preimage]:
+    """The subspace of the leading components of a `KernelPCA`, of those that it has, and its solver."""
+    count = model.n_components_ if n_components is None else min(n_components, model.n_components_)
+    space = model.subspace_
+    return space if count == model.n_components_ else space.leading(count), model.preimage_
+
+
+def _by_fold(answer: Callable[[int, Array], Any], folds: np.ndarray, X: Array) -> Any:
     """The answers of ``answer(fold, rows of the fold)`` for all folds, joined, in the order of the rows of X."""
     parts = {int(fold): np.flatnonzero(folds == fold) for fold in np.unique(folds)}
-    joined = join([answer(fold, take_rows(X, rows)) for fold, rows in parts.items()])
+    if len(parts) < 2:
+        return answer(next(iter(parts), NEW), X)
+    found = [answer(fold, take_rows(X, rows)) for fold, rows in parts.items()]
     order = np.argsort(np.concatenate(list(parts.values())))
-    return joined.take(order) if isinstance(joined, DenoisedRows) else take_rows(joined, order)
-
-
-def _concat(parts: list[Array]) -> Array:
-    return array_namespace(parts[0]).concat(parts)
-
-
-def _leading(model: Any, n_components: int | None) -> Subspace:
-    """The subspace of the leading components of a model, of those that it has."""
-    count = model.n_components_ if n_components is None else min(n_components, model.n_components_)
-    return model.subspace_ if count == model.n_components_ else model.subspace_.leading(count)
-
-
-def _denoised(model: Any, X: Array, n_components: int | None, repair: Repair | None) -> DenoisedRows:
-    return denoised(model.preimage_, _leading(model, n_components), X, repair)
+    if isinstance(found[0], DenoisedRows):
+        return DenoisedRows.join(found).take(order)
+    return take_rows(array_namespace(found[0]).concat(found), order)
 
 
 def _residuals(subspace: Subspace, X: Array) -> Array:
     """Squared distances to a subspace; rounding alone makes them negative in a Euclidean feature space."""
     residuals = subspace.residuals(X)
     return residuals if subspace.signature is not None else clamp_at_zero(residuals)
-
-
-def denoised_inside(model: Any, X: Array, n_components: int | None) -> Array:
-    """X denoised by the one model, as if it had not seen it; of leading components, those that the model has."""
-    return _denoised(model, X, n_components, None).preimages.points
 
 
 def clone_with_kernel(model: Any) -> Any:
@@ -344,38 +336,6 @@ def row_folds(rows: Rows, n_folds: int) -> np.ndarray:
     return row_numbers(rows if is_sparse(rows) else to_numpy(rows)) % n_folds
 
 
-def denoised_by_folds(
-    solvers: dict[int, Preimage],
-    subspaces: dict[int, Subspace],
-    n_folds: int,
-    rows: Array,
-    repair: Repair | None = None,
-) -> DenoisedRows:
-    """Denoised rows of the training set, each by the subspace that has not seen its fold.
-
-    Parameters
-    ----------
-    solvers : dict of int to Preimage
-        Fitted, for each of the subspaces.
-    subspaces : dict of int to Subspace
-        Of `FoldMoments.subspaces`.
-    n_folds : int
-    rows : array of shape (q, d)
-    repair : Repair or None
-        What is done to rows before.
-    """
-
-    def solve(fold: int, queries: Array) -> DenoisedRows:
-        return denoised(_of_fold(solvers, fold), _of_fold(subspaces, fold), queries, repair)
-
-    return _by_fold(solve, row_folds(rows, n_folds), rows, DenoisedRows.join)
-
-
-def _of_fold(parts: dict[int, Any], fold: int) -> Any:
-    """The part of a fold. One that no training row fell in has none of its own; any other has not seen its rows."""
-    return parts[fold] if fold in parts else next(iter(parts.values()))
-
-
 def require_training_set(found: FoldMoments, model: LandmarkModel, name: str) -> None:
     """Refuse rows that a model on landmarks was not fitted to: it keeps no rows, so only all of them can be told."""
     ours, theirs = model.moments, found.total
@@ -398,3 +358,80 @@ def _like(rows: Rows, points: Array) -> Array:
     return (
         rows.astype(points.dtype) if is_sparse(rows) else array_namespace(rows).astype(rows, points.dtype, copy=False)
     )
+
+
+def automatic_folds(
+    model: Any, n_components: int | None = None, cross_fit: Any = FOLDS, deviation: float | None = None
+) -> Any:
+    r"""Folds, where models of the other folds have the smaller error by more than its standard error; else None.
+
+    Stein's formula estimates the difference of the squared errors of two denoisers a and b of rows x with noise of
+    variance :math:`\sigma^2`, without the rows being known that it was added to:
+
+    .. math:: \|b(x) - x\|^2 - \|a(x) - x\|^2
+        + 2 \sigma^2 \bigl(\operatorname{div} b(x) - \operatorname{div} a(x)\bigr).
+
+    The divergence of the model that has seen the row includes how the model changes with it. Few components, and models
+    on landmarks, which keep no rows that could judge, are not compared: the answer is None.
+
+    Parameters
+    ----------
+    model : KernelPCA, fitted
+    n_components : int or None
+        Leading components to project on; None is all.
+    cross_fit : int or array of shape (n,)
+        The folds, see `fold_of_rows`; returned where they are better.
+    deviation : float or None
+        Standard deviation σ of the noise, where it is known; None takes a variance that is rather too small.
+    """
+    count = model.n_components_ if n_components is None else n_components
+    points = model.subspace_.frame.points
+    n = points.shape[0]
+    if model.route_ != "exact" or is_sparse(points) or not needs_folds(count, n):
+        return None
+    if same_rows(to_numpy(points)).max() + 1 < FEWEST_ROWS:  # copies share a fold
+        return None
+    rng = np.random.default_rng(0)
+    rows = np.sort(rng.permutation(n)[:MOST_JUDGED])
+    folds = fold_of_rows(points, cross_fit, model.random_state)
+    models = out_of_fold(model, folds, n_components)
+    outside = lambda Z: models.solve(Z, folds=folds[rows]).preimages.points
+    X = take_rows(points, rows)
+    seen_by_others = outside(X)
+    step = STEP * float(np.sqrt(np.mean(_squares(seen_by_others, X))))
+    if step == 0:
+        return None
+    probe = rng.choice([-1.0, 1.0], points.shape)
+    moved = points + from_numpy(step * probe, points)
+    there, moved_model = take_rows(moved, rows), fitted_to(model, moved)
+
+    def judged(before: Array, after: Array) -> tuple[np.ndarray, np.ndarray]:
+        """What is removed of each row, and its divergence, both per column, from results before and after the move."""
+        divergence = np.mean(probe[rows] * (to_numpy(after) - to_numpy(before)), axis=1) / step
+        return _squares(before, X), np.clip(divergence, 0.0, 1.0)  # beyond, pre-images have jumped
+
+    def inside(most: int | None) -> tuple[np.ndarray, np.ndarray]:
+        seen = lambda by, Z: denoised(*leading(by, most), Z).preimages.points
+        removed, divergence = judged(seen(model, X), seen(moved_model, there))
+        # Jumps raise the mean, and folds would seem better: a few rows must not decide.
+        return removed, divergence - max(0.0, float(np.mean(divergence) - np.median(divergence)))
+
+    removed, divergence = inside(n_components)
+    if deviation is None:
+        few = max(1, min(count, int(FRACTION_OF_ROWS * n)))
+        variance = CAUTION * _variance(*(inside(few) if few < count else (removed, divergence)))
+    else:
+        variance = deviation**2
+    removed_outside, divergence_outside = judged(seen_by_others, outside(there))
+    gain = removed - removed_outside + 2 * variance * (divergence - divergence_outside)
+    return cross_fit if np.mean(gain) > np.std(gain) / np.sqrt(len(gain)) else None
+
+
+def _squares(Z: Array, X: Array) -> np.ndarray:
+    """Squared differences of rows, per column."""
+    return np.mean((to_numpy(Z).astype(float) - to_numpy(X)) ** 2, axis=1)
+
+
+def _variance(removed: np.ndarray, divergence: np.ndarray) -> float:
+    freedom = 1 - float(np.mean(divergence))
+    return float(np.mean(removed)) / freedom if freedom > LEAST_FREEDOM else 0.0

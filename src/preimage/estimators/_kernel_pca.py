@@ -48,10 +48,8 @@ from preimage._engine.validation import (
 from preimage._engine.warnings import ignored
 from preimage._models.components import LandmarkModel, PrincipalSubspace, Wanted, principal_subspace
 from preimage.eigensolvers import Arpack, Dense, EigenOptions, Eigensolver
-from preimage.estimators._automatic_folds import automatic_folds
-from preimage.estimators._cross_fit import cross_fitted, cross_fitted_errors
+from preimage.estimators._cross_fit import automatic_folds, cross_fitted, one_model
 from preimage.estimators._estimator import fit_blocks, refuse_weights_of_blocks, through_device, warn_of_exact_fit
-from preimage.estimators._impute_rows import imputed
 from preimage.estimators._kernel_input import (
     LANDMARKS,
     Inputs,
@@ -65,14 +63,9 @@ from preimage.estimators._kernel_input import (
     uses_landmarks,
     without_origin,
 )
-from preimage.estimators._preimages import TRANSFORMER_CONSTRAINTS, ComponentPictures, points_of
-from preimage.estimators._robust_denoise import (
-    DenoisedRows,
-    RobustOptions,
-    denoised,
-    incomplete_rows,
-    robustly_denoised,
-)
+from preimage.estimators._missing_entries import check_incomplete, imputed
+from preimage.estimators._preimages import TRANSFORMER_CONSTRAINTS, ComponentPictures
+from preimage.estimators._robust_denoise import DenoisedRows, RobustOptions, all_denoised
 from preimage.exceptions import RankWarning, UnsupportedKernelError
 from preimage.feature_space import Gram
 from preimage.feature_space._gram import worker_product
@@ -538,14 +531,10 @@ class KernelPCA(ComponentPictures):
         is_robust = options.check()
         check_is_fitted(self)
         self._require_inputs()
-        X = incomplete_rows(self, X) if is_robust else self._check_inputs(X)
+        like = self.subspace_.frame.coefficients
+        X = check_incomplete(self, X, reset=False, like=like) if is_robust else self._check_inputs(X)
         with self._working():
-            solve = self._denoiser(X, n_components, cross_fit, options)
-            if is_robust:
-                return robustly_denoised(self, X, solve, return_outliers)
-            return (
-                self._map(lambda rows: solve(rows).preimages.points, X) if is_lazy(X) else points_of(solve(X).preimages)
-            )
+            return all_denoised(self, X, self._denoiser(X, n_components, cross_fit, options), options)
 
     def _denoiser(
         self, X: Rows, n_components: int | None, cross_fit: Any, options: RobustOptions
@@ -555,11 +544,13 @@ class KernelPCA(ComponentPictures):
         if isinstance(cross_fit, str) and cross_fit == "auto":
             cross_fit = automatic_folds(self, None if n_components is None else count)
         repair = options.repair(self.subspace_, count)
-        if cross_fit is not None:
+        if cross_fit is None:
+            solver = self.preimage_.ready(subspace, with_start=True) if is_lazy(X) else self.preimage_
+            models = one_model(subspace, solver)
+        else:
             chosen = None if n_components is None else count
-            return cross_fitted(self, X, cross_fit, chosen, repair=repair, is_parallel=is_lazy(X))
-        solver = self.preimage_.ready(subspace, with_start=True) if is_lazy(X) else self.preimage_
-        return lambda rows: denoised(solver, subspace, rows, repair)
+            models = cross_fitted(self, X, cross_fit, chosen, is_parallel=is_lazy(X))
+        return lambda rows: models.solve(rows, repair)
 
     def reconstruction_error(
         self, X: Rows, diagonal: Array | None = None, *, n_components: int | None = None, cross_fit: Any = None
@@ -767,7 +758,7 @@ class KernelPCA(ComponentPictures):
         if diagonal is not None:
             raise ValueError("`diagonal` is for precomputed kernels, which have no cross_fit; leave one of them out.")
         count = None if n_components is None else self._leading(n_components, self.n_components_)
-        errors = cross_fitted_errors(self, X, cross_fit, count, is_parallel=is_lazy(X))
+        errors = cross_fitted(self, X, cross_fit, count, is_parallel=is_lazy(X), solves=False).errors
         return self._map(errors, X) if is_lazy(X) else errors(X)
 
     @property

@@ -12,7 +12,7 @@ from preimage._engine.typing import Array, Rows
 from preimage._models.completion import GrossErrors, SubspaceEnergy, as_loss, measured_errors
 from preimage._models.completion._gross_errors import RepairedRows
 from preimage.descent import Batched
-from preimage.estimators._missing_entries import check_incomplete, known_entries, map_incomplete
+from preimage.estimators._missing_entries import known_entries, map_incomplete
 from preimage.estimators._preimages import points_of
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Subspace
@@ -107,11 +107,9 @@ class RobustOptions:
         return Repair(subspace.remembered[key])
 
 
-def denoised(solver: Preimage, subspace: Subspace, X: Array, repair: Repair | None = None) -> DenoisedRows:
-    """Pre-images of the projections of validated rows on a subspace, of rows repaired before if asked for.
-
-    The one way in which rows are denoised: whole, by folds, in blocks of lazy rows and in chunks of a file.
-    """
+def denoised(subspace: Subspace, solver: Preimage | None, X: Array, repair: Repair | None = None) -> DenoisedRows:
+    """Pre-images of the projections of validated rows on a subspace, of rows repaired before if asked for."""
+    assert solver is not None
     if repair is None:
         return DenoisedRows(solver.inverse(subspace, subspace.coordinates(X), X))
     found = repair(subspace, X)
@@ -121,14 +119,12 @@ def denoised(solver: Preimage, subspace: Subspace, X: Array, repair: Repair | No
     return DenoisedRows(replace(result, converged=result.converged & is_repaired, reason=reason), found.outliers)
 
 
-def incomplete_rows(model: Any, X: Rows) -> Rows:
-    """Validated rows for a robust loss, which may have missing entries."""
-    return check_incomplete(model, X, reset=False, like=model.subspace_.frame.coefficients)
-
-
-def robustly_denoised(model: Any, X: Rows, solve: Callable[[Array], DenoisedRows], return_outliers: bool) -> Any:
-    """Validated rows without gross errors and, if asked for, which entries were distrusted; lazy for lazy rows."""
-    width, is_silent = X.shape[1], is_lazy(X)
+def all_denoised(model: Any, X: Rows, solve: Callable[[Array], DenoisedRows], options: RobustOptions) -> Any:
+    """Validated rows, denoised, and if asked for which entries were distrusted; lazy for lazy rows."""
+    is_silent = is_lazy(X)
+    if options.loss is None:
+        return model._map(lambda rows: solve(rows).preimages.points, X) if is_silent else points_of(solve(X).preimages)
+    width = X.shape[1]
 
     def both(rows: Array, known: Array) -> Array:
         xp, found = array_namespace(rows), solve(rows)
@@ -137,7 +133,7 @@ def robustly_denoised(model: Any, X: Rows, solve: Callable[[Array], DenoisedRows
 
     found = map_incomplete(model, both, X, model.subspace_.frame.coefficients, np.nan)
     points = found[:, :width]
-    return (points, found[:, width:] > 0.5) if return_outliers else points
+    return (points, found[:, width:] > 0.5) if options.return_outliers else points
 
 
 def _check_subspace(subspace: Subspace) -> None:

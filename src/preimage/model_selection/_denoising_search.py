@@ -21,11 +21,9 @@ from preimage._engine.validation import Interval, StrOptions, check_parameters, 
 from preimage._engine.warnings import ignored
 from preimage._models.completion import LOSSES
 from preimage.estimators import KernelPCA
-from preimage.estimators._automatic_folds import automatic_folds
-from preimage.estimators._cross_fit import FOLDS, needs_folds, with_own_model
+from preimage.estimators._cross_fit import FOLDS, automatic_folds, needs_folds, with_own_model
 from preimage.estimators._estimator import Estimator, check_queries
-from preimage.estimators._preimages import points_of
-from preimage.estimators._robust_denoise import RobustOptions
+from preimage.estimators._robust_denoise import RobustOptions, all_denoised
 from preimage.estimators._training_rows import TrainingRows
 from preimage.exceptions import RankWarning
 from preimage.feature_space import Expansion, Subspace
@@ -369,12 +367,7 @@ class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, E
             return model.denoise(X, loss=self.loss)
         if self.training_params_ == self.best_params_:
             return model.denoise(X, cross_fit=self.cross_fit_, loss=self.loss)
-        models = with_own_model(model, self.training_estimator_)
-        return (
-            model._map(lambda rows: models.solve(rows).preimages.points, X)
-            if is_lazy(X)
-            else points_of(models.solve(X).preimages)
-        )
+        return all_denoised(model, X, with_own_model(model, self.training_estimator_).solve, RobustOptions())
 
     def check_fields(self) -> None:
         """Raise ValueError if the models, which may come from a file, are not those of a search."""

@@ -12,8 +12,7 @@ from preimage._engine.memory import free_memory
 from preimage._engine.typing import Array, Targets
 from preimage._engine.warnings import warn_user
 from preimage.estimators import KernelPCA
-from preimage.estimators._automatic_folds import automatic_folds
-from preimage.estimators._cross_fit import FOLDS
+from preimage.estimators._cross_fit import FOLDS, automatic_folds
 from preimage.model_selection import DenoisingSearch
 
 # Positions of voxels, in millimetres, that agree to these relative and absolute differences are the same: the

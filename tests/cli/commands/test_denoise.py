@@ -17,7 +17,7 @@ from preimage.cli import _app
 from preimage.cli.commands import _denoise
 from preimage.cli.runs import _partial
 from preimage.estimators import _kernel_input
-from preimage.estimators._automatic_folds import automatic_folds
+from preimage.estimators._cross_fit import automatic_folds
 from preimage.kernels import resolve_gamma
 from preimage.model_selection import DenoisingSearch
 from preimage.solvers import FixedPoint

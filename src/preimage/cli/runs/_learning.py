@@ -23,10 +23,16 @@ from preimage.cli.runs._partial import Sink
 from preimage.cli.tables._paths import format_of
 from preimage.cli.tables._sources import OPENERS, Source, exceeds, open_source, regrouped
 from preimage.estimators import KernelImputer, KernelImputerCV, KernelPCA
-from preimage.estimators._automatic_folds import automatic_folds
-from preimage.estimators._cross_fit import FoldMoments, denoised_by_folds, out_of_fold, with_own_model
+from preimage.estimators._cross_fit import (
+    FoldMoments,
+    automatic_folds,
+    by_values,
+    one_model,
+    out_of_fold,
+    with_own_model,
+)
 from preimage.estimators._kernel_input import DEFAULT_LANDMARKS, fitted_to_moments, landmark_inputs, too_large_for_exact
-from preimage.estimators._robust_denoise import RobustOptions, denoised
+from preimage.estimators._robust_denoise import RobustOptions
 from preimage.feature_space import KernelMoments, Subspace
 from preimage.interop._pipeline import taken_apart
 from preimage.landmarks import as_landmarks
@@ -337,15 +343,15 @@ class Learned:
         model, own, folds = self.model, self.of_training_rows, self.folds
         space, solver, dtype = model.subspace_, model.preimage_, model.subspace_.frame.points.dtype
         repair = RobustOptions(loss).repair(space)
-        if own is None and self.n_folds is None:
-            solve = lambda rows: denoised(solver, space, rows, repair)
+        if own is not None:
+            models = with_own_model(model, own)
+        elif self.n_folds is None:
+            models = one_model(space, solver)
         elif model.route_ == "exact":
-            models = out_of_fold(model, self.n_folds) if own is None else with_own_model(model, own)
-            solve = lambda rows: models.solve(rows, None, repair)
+            models = out_of_fold(model, self.n_folds)
         else:
-            solvers = dict.fromkeys(folds, solver)
-            solve = lambda rows: denoised_by_folds(solvers, folds, self.n_folds, rows, repair)
-        return lambda rows: solve(rows.astype(dtype, copy=False)).preimages
+            models = by_values(self.n_folds, folds, dict.fromkeys(folds, solver))
+        return lambda rows: models.solve(rows.astype(dtype, copy=False), repair).preimages
 
 
 def folds_of(model: KernelPCA, cross_fit: Any) -> Any:
