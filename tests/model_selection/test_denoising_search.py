@@ -15,7 +15,7 @@ from preimage._engine import threads as _threads
 from preimage.feature_space import Expansion, Subspace
 from preimage.kernels import Gaussian, squared_distance_percentile
 from preimage.model_selection import DenoisingScorer, DenoisingSearch, _denoising_search, add_noise, estimate_noise
-from preimage.model_selection._clipping import Clipping
+from preimage.model_selection._denoising_criteria import Clipping
 from preimage.model_selection._denoising_search import _Denoiser, _Width
 
 

@@ -318,10 +318,14 @@ class InflationReport:
         return pd.DataFrame(self._columns(), index=self.names)
 
     def __str__(self) -> str:
+        return "\n".join([self._title(), "", *self.table_lines(), "", *self._notes(), "", self.recommendation])
+
+    def table_lines(self, where_all_are: str = "") -> list[str]:
+        """The first rows of the table as lines of text, and how many more there are."""
         table = self._table()
         widths = [max(len(row[j]) for row in table) for j in range(len(table[0]))]
         lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths)) for row in table]
-        return "\n".join([self._title(), "", *lines, *self._more(), "", *self._notes(), "", self.recommendation])
+        return lines + [more + where_all_are for more in self._more()]
 
     def __repr__(self) -> str:
         worst = f"largest ratio {_format(self.ratios.max())}" if self.ratios.size else "no components"

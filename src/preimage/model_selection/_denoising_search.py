@@ -28,9 +28,9 @@ from preimage.estimators._training_rows import TrainingRows
 from preimage.exceptions import RankWarning
 from preimage.feature_space import Expansion, Subspace
 from preimage.kernels import resolve_gamma
-from preimage.model_selection._clipping import Clipping
 from preimage.model_selection._denoising_criteria import (
     AddedNoise,
+    Clipping,
     ErrorEstimate,
     JointStein,
     MaskedColumns,

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from preimage._engine.typing import Array
-from preimage.plotting._matplotlib import Display, legend_place, panels
+from preimage.plotting._matplotlib import Display, legend_place
 
 COLORS = ("0.45", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00")
 
@@ -81,8 +81,7 @@ class SplitHalfDisplay(Display):
         -------
         self
         """
-        (self.ax_,) = panels("SplitHalfDisplay", ax, 1, n_columns=1, panel_size=(7.6, 4.4))
-        self.figure_ = self.ax_.figure
+        (self.ax_,) = self._panels(ax, 1, n_columns=1, panel_size=(7.6, 4.4))
         self.lines_ = {}
         for number, (name, curve) in enumerate(self.curves.items()):
             p, r = curve.prediction.mean(axis=0), curve.reproducibility.mean(axis=0)
@@ -209,8 +208,7 @@ class MapDisplay(Display):
         self
         """
         size = (panel_size, panel_size + 0.3)
-        self.axes_ = panels("MapDisplay", ax, len(self.pictures), n_columns=n_columns, panel_size=size)
-        self.figure_ = self.axes_[0].figure
+        self.axes_ = self._panels(ax, len(self.pictures), n_columns=n_columns, panel_size=size)
         bound = max((np.nanmax(np.abs(picture), initial=0.0) for picture in self.pictures.values()), default=0.0) or 1.0
         style = {"cmap": cmap, "vmin": -bound, "vmax": bound, "interpolation": "nearest"} | image_kw
         self.images_ = []

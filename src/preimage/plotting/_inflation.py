@@ -8,7 +8,7 @@ import numpy as np
 
 from preimage._engine.typing import Array, Rows, Targets
 from preimage.inflation._report import InflationReport, inflation_report
-from preimage.plotting._matplotlib import Display, panels
+from preimage.plotting._matplotlib import Display
 
 # Of Okabe and Ito; with markers, so that classes can be told apart without colours.
 STYLES = [("#0072B2", "o"), ("#D55E00", "^"), ("#009E73", "s"), ("#CC79A7", "D"), ("#E69F00", "v"), ("#56B4E9", "P")]
@@ -96,7 +96,7 @@ class InflationDisplay(Display):
         rows = {"training": report.train, "left out": report.left_out}
         if report.method != "none":
             rows["corrected"] = report.corrected
-        labels = None if report.y is None or _n_classes(report.y) > len(STYLES) else dict.fromkeys(rows, report.y)
+        labels = None if report.y is None or len(np.unique(report.y)) > len(STYLES) else dict.fromkeys(rows, report.y)
         if X_test is not None:
             plain, corrected = report.values_of(X_test)
             new = {"new": plain} | ({} if report.method == "none" else {"new, corrected": corrected})
@@ -160,8 +160,7 @@ class InflationDisplay(Display):
         self
         """
         size = (3.4, 0.9 + ROW_HEIGHT * len(self.rows))
-        self.axes_ = panels("InflationDisplay", ax, len(self.names), n_columns=2, panel_size=size, sharey=True)
-        self.figure_: Any = self.axes_[0].figure if len(self.axes_) else None
+        self.axes_ = self._panels(ax, len(self.names), n_columns=2, panel_size=size, sharey=True)
         self.legend_: Any = None
         for k, panel in enumerate(self.axes_):
             self._draw(panel, k, scatter_kw)
@@ -197,7 +196,7 @@ class InflationDisplay(Display):
         return np.unique(np.concatenate([np.asarray(labels) for labels in (self.labels or {}).values()]))
 
     def _add_legend(self, outside: bool) -> None:
-        if self.labels is None or not len(self.axes_):
+        if self.labels is None:
             return
         handles, names = self.axes_[0].get_legend_handles_labels()
         unique = dict(zip(names, handles, strict=True))
@@ -209,7 +208,3 @@ class InflationDisplay(Display):
         self.legend_ = (self.figure_ if outside else self.axes_[0]).legend(
             unique.values(), unique.keys(), frameon=False, fontsize="small", **where
         )
-
-
-def _n_classes(y: Targets) -> int:
-    return len(np.unique(y))

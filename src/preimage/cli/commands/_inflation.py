@@ -2,7 +2,6 @@
 
 import csv
 import json
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -24,7 +23,7 @@ from preimage.cli.tables._files import read
 from preimage.cli.tables._paths import FORMATS, TABLES, format_of
 from preimage.estimators import KernelPCA
 from preimage.inflation import inflation_report
-from preimage.inflation._report import InflationReport
+from preimage.inflation._report import QUESTIONS, InflationReport
 from preimage.kernels import resolve_gamma
 
 # Formats of a written report.
@@ -33,8 +32,6 @@ REPORT_FORMATS = (".json", ".csv")
 FEWEST_ROWS = 3
 # Rows of a class, on average, below which labels are taken for measurements: classes of two rows cannot be learned.
 ROWS_OF_A_CLASS = 3
-# Rows of the table that is printed; all are in a written report.
-MOST_PRINTED = 12
 NO_CLASSES = "Not known without classes: give --label COLUMN."
 MODELS = {"KernelPCA": "Kernel PCA", "PCA": "PCA", "SVC": "A support vector machine"}
 
@@ -163,7 +160,7 @@ class Inflation(_options.Options):
             f"{self.input}: {report.n_samples:,} rows of {report.n_features:,} columns{classes}. "
             f"{MODELS[type(report.model).__name__]} was fitted to all rows, and again without {each}, to see where "
             "rows fall that it does not know.",
-            "\n".join(_table(report)),
+            "\n".join(report.table_lines("; --output FILE writes all")),
             "\n".join(f"{question} {answer}" for question, answer in _answers(report).items()),
             f"What to do: {self._advice(report)}",
             f"What this means: {_meaning(report)}",
@@ -183,7 +180,14 @@ class Inflation(_options.Options):
 
     def _record(self, report: InflationReport, estimator: str) -> dict[str, Any]:
         """The report as plain values."""
-        columns = {key: np.asarray(values).tolist() for key, values in _columns(report).items()}
+        columns = {
+            "training_spread": report.train_std,
+            "left_out_spread": report.left_out_std,
+            "ratio": report.ratios,
+            "ratio_low": report.ratios_low,
+            "ratio_high": report.ratios_high,
+            "inflated": report.inflated,
+        }
         signal, gain = report.signal, report.gain
         return {
             "input": str(self.input),
@@ -191,7 +195,7 @@ class Inflation(_options.Options):
             "columns": report.n_features,
             "estimator": estimator,
             "values": [
-                {"name": name, **{key: values[k] for key, values in columns.items()}}
+                {"name": name, **{key: values[k].item() for key, values in columns.items()}}
                 for k, name in enumerate(report.names)
             ],
             "signal": None
@@ -224,40 +228,9 @@ def _write(path: Path, kind: str, record: dict[str, Any]) -> None:
         writer.writerows(record["values"])
 
 
-def _columns(report: InflationReport) -> dict[str, Array]:
-    return {
-        "training_spread": report.train_std,
-        "left_out_spread": report.left_out_std,
-        "ratio": report.ratios,
-        "ratio_low": report.ratios_low,
-        "ratio_high": report.ratios_high,
-        "inflated": report.inflated,
-    }
-
-
-def _table(report: InflationReport) -> list[str]:
-    """Lines of a table; spreads are standard deviations."""
-    cells = [
-        ["", "spread of rows", "spread of rows", "ratio, with", ""],
-        ["", "known to it", "left out", "its error", ""],
-    ]
-    for name, known, left_out, ratio, low, high, inflated in list(zip(report.names, *_columns(report).values())):
-        error = f"{ratio:.3g} ({low:.3g} to {high:.3g})"
-        cells.append([name, f"{known:.3g}", f"{left_out:.3g}", error, "inflated" if inflated else "fine"])
-    more, cells = len(report.names) - MOST_PRINTED, cells[: MOST_PRINTED + 2]
-    widths = [max(len(row[place]) for row in cells) for place in range(5)]
-    align: list[Callable[[str, int], str]] = [str.ljust, str.rjust, str.rjust, str.rjust, str.ljust]
-    lines = ["  ".join(put(cell, width) for put, cell, width in zip(align, row, widths)).rstrip() for row in cells]
-    return lines + ([f"... and {more} more; --output FILE writes all"] if more > 0 else [])
-
-
 def _answers(report: InflationReport) -> dict[str, str]:
-    known = report.signal is not None
-    return {
-        "Is there signal?": report.answers["signal"] if known else NO_CLASSES,
-        "Is there inflation?": report.answers["inflation"],
-        "Does correction help?": report.answers["correction"] if known else NO_CLASSES,
-    }
+    unknown = () if report.signal is not None else ("signal", "correction")
+    return {question: NO_CLASSES if key in unknown else report.answers[key] for key, question in QUESTIONS.items()}
 
 
 def _meaning(report: InflationReport) -> str:

@@ -6,7 +6,7 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 
 from preimage.model_selection._width_search import WidthSearch
-from preimage.plotting._width_curve import WidthCurveDisplay
+from preimage.plotting import WidthCurveDisplay
 
 plt = pytest.importorskip("matplotlib.pyplot", reason="figures need matplotlib")
 plt.switch_backend("Agg")

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from sklearn.datasets import load_breast_cancer, load_digits
 
 from preimage.model_selection import estimate_noise
-from preimage.model_selection._clipping import Clipping, _clipped_moments
+from preimage.model_selection._denoising_criteria import Clipping, _clipped_moments
 
 RNG = np.random.default_rng(0)
 DIGITS = load_digits().data[:600] / 16

@@ -7,7 +7,7 @@ import pytest
 
 from preimage.geometry import arc_length, log_volume_element, scalar_curvature
 from preimage.kernels import Cosine, Gaussian, Polynomial, Sigmoid
-from preimage.plotting._geometry import KernelGeometryDisplay
+from preimage.plotting import KernelGeometryDisplay
 
 plt = pytest.importorskip("matplotlib.pyplot", reason="figures need matplotlib")
 plt.switch_backend("Agg")
