@@ -12,9 +12,8 @@ from preimage._engine.arrays import array_namespace, from_numpy, integer_power, 
 from preimage._engine.typing import Array
 from preimage._engine.warnings import unwarned
 from preimage.exceptions import UnsupportedKernelError
-from preimage.kernels._kernel import Kernel
+from preimage.kernels._kernel import Kernel, Prepared
 from preimage.kernels._pairwise import SquaredDistance
-from preimage.kernels._prepared import Prepared
 
 # Powers of two among which the first bracket is looked for: arguments from 1e-90 to 1e90, whatever the unit of inputs.
 # Cubes of these are numbers of double precision; profiles that overflow for smaller ones are cut where they do.
