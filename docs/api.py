@@ -15,27 +15,10 @@ from importlib import import_module
 from pathlib import Path
 from textwrap import indent
 
+import preimage
+
 FOLDER = Path(__file__).with_name("api")
-PUBLIC = (
-    "preimage",
-    "preimage.kernels",
-    "preimage.solvers",
-    "preimage.landmarks",
-    "preimage.reduced_sets",
-    "preimage.eigensolvers",
-    "preimage.model_selection",
-    "preimage.inflation",
-    "preimage.widths",
-    "preimage.invariances",
-    "preimage.geometry",
-    "preimage.feature_space",
-    "preimage.explorer",
-    "preimage.plotting",
-    "preimage.neuro",
-    "preimage.interop",
-    "preimage.testing",
-    "preimage.exceptions",
-)
+PUBLIC = tuple(f"preimage.{module}".removesuffix(".") for module in ("", *preimage.PUBLIC_MODULES))
 
 
 def public_names():

@@ -33,6 +33,27 @@ from preimage.persistence import load, save
 
 __version__ = "0.2.0"
 
+# What is public: `__all__` here, and that of these modules. Everything else may change without notice.
+PUBLIC_MODULES = {
+    "kernels": "kernels and their algebra",
+    "solvers": "pre-images",
+    "landmarks": "few points for many rows",
+    "reduced_sets": "fewer points for a machine",
+    "eigensolvers": "leading components",
+    "model_selection": "searches",
+    "inflation": "more variables than rows",
+    "widths": "widths from labels",
+    "invariances": "what models should ignore",
+    "geometry": "the surface φ(x)",
+    "feature_space": "vectors and subspaces, for those who extend",
+    "explorer": "a model as a web page",
+    "plotting": "figures",
+    "neuro": "brain scans, split halves",
+    "interop": "other libraries and formats",
+    "testing": "contracts for parts of your own",
+    "exceptions": "errors and warnings",
+}
+
 __all__ = [
     "CompressedClassifier",
     "CompressedDetector",

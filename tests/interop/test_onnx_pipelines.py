@@ -18,12 +18,15 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.multiclass import OneVsRestClassifier
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import make_pipeline, make_union
 from sklearn.preprocessing import (
+    Binarizer,
     FunctionTransformer,
     MaxAbsScaler,
     MinMaxScaler,
     Normalizer,
+    PolynomialFeatures,
+    PowerTransformer,
     QuantileTransformer,
     RobustScaler,
     StandardScaler,
@@ -76,8 +79,15 @@ STEPS = {
     "TruncatedSVD": make_pipeline(StandardScaler(), TruncatedSVD(3)),
     "SelectKBest": make_pipeline(StandardScaler(), SelectKBest(f_classif, k=2)),
     "VarianceThreshold": make_pipeline(VarianceThreshold(0.5), StandardScaler()),
+    "PolynomialFeatures": make_pipeline(StandardScaler(), PolynomialFeatures(3)),
+    "interactions": make_pipeline(StandardScaler(), PolynomialFeatures(2, interaction_only=True, include_bias=False)),
+    "PowerTransformer": PowerTransformer(),
+    "powers alone": make_pipeline(StandardScaler(), PowerTransformer(standardize=False)),
+    "box-cox": make_pipeline(MinMaxScaler((1, 2)), PowerTransformer("box-cox")),
     "SimpleImputer": make_pipeline(SimpleImputer(), StandardScaler()),
     "zeros missing": make_pipeline(SimpleImputer(missing_values=0, strategy="median"), StandardScaler()),
+    "Binarizer": make_pipeline(StandardScaler(), Binarizer(threshold=0.2)),
+    "union": make_union(StandardScaler(), make_pipeline(StandardScaler(), PCA(2))),
     "columns": ColumnTransformer([("a", StandardScaler(), [0, 3]), ("b", MinMaxScaler(), slice(1, 3))]),
     "some columns": make_pipeline(
         ColumnTransformer([("a", StandardScaler(), [0]), ("b", "drop", [1])], remainder="passthrough"), StandardScaler()

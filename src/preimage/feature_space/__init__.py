@@ -8,4 +8,4 @@ from preimage.feature_space._growing_span import GrowingSpan, Proposal
 from preimage.feature_space._moments import KernelMoments, Moments
 from preimage.feature_space._subspace import Subspace
 
-__all__ = ["Expansion", "Gram", "GrowingSpan", "Moments", "Proposal", "Subspace"]
+__all__ = ["Expansion", "Gram", "GrowingSpan", "Proposal", "Subspace"]

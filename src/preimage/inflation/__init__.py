@@ -7,11 +7,4 @@ from preimage.inflation._report import inflation_report
 from preimage.inflation._svm_leave_one_out import svm_leave_one_out
 from preimage.inflation._transfer import renormalize, transfer_function
 
-__all__ = [
-    "inflation",
-    "leave_one_out",
-    "linear_leave_one_out",
-    "renormalize",
-    "svm_leave_one_out",
-    "transfer_function",
-]
+__all__ = ["inflation", "leave_one_out", "renormalize"]

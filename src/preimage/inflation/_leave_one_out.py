@@ -112,9 +112,6 @@ def leave_one_out(
 
     See Also
     --------
-    linear_leave_one_out : The same from rows, for linear PCA.
-    svm_leave_one_out : Decisions of a support vector machine.
-    transfer_function : A correction learned from these scores.
     preimage.Renormalized : Everything together, as an estimator.
 
     References

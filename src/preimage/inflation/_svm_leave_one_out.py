@@ -126,7 +126,6 @@ def svm_leave_one_out(
     See Also
     --------
     leave_one_out : Scores of kernel PCA.
-    transfer_function : A correction learned from these decisions.
     preimage.Renormalized : Everything together: ``Renormalized(SVC())``.
 
     References

@@ -228,7 +228,6 @@ def transfer_function(
     --------
     renormalize : Needs the whole test set at once.
     leave_one_out : Left-out values of kernel PCA.
-    svm_leave_one_out : Left-out decisions of a support vector machine.
     preimage.Renormalized : Everything together, as an estimator.
 
     References
@@ -336,7 +335,6 @@ def renormalize(train: Array, test: Array) -> Array:
 
     See Also
     --------
-    transfer_function : A function learned in advance, for one new value at a time.
     preimage.Renormalized : Does this with ``method="histogram"``.
 
     Examples

@@ -45,3 +45,8 @@ def is_multilabel(classifier: Any) -> bool:
 def column_numbers(transformer: Any) -> dict[str, Any]:
     """The columns that each part of a fitted ColumnTransformer takes, as numbers, also where it was given names."""
     return transformer._transformer_to_input_indices
+
+
+def scaler_of(transformer: Any) -> Any:
+    """The StandardScaler inside of a fitted PowerTransformer."""
+    return transformer._scaler

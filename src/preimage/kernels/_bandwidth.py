@@ -250,7 +250,6 @@ def gamma_from_width(width: float, convention: str, n_features: int | None = Non
 
     See Also
     --------
-    width_from_gamma : The other direction.
     resolve_gamma : γ by a rule from data.
 
     Examples

@@ -20,7 +20,6 @@ class Linear(ProfileKernel):
     --------
     Polynomial : Products of inputs as features.
     Cosine : The same inner product of inputs of length one.
-    ShiftedInputs : Inner products about another origin.
     sklearn.decomposition.PCA : What kernel PCA with this kernel computes.
 
     Examples

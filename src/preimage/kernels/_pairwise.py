@@ -42,8 +42,6 @@ class PairwiseQuantity(ABC):
     --------
     SquaredDistance : Of radial kernels.
     InnerProduct : Of polynomial kernels.
-    ManhattanDistance : Of the Laplacian kernel.
-    ChiSquaredDistance : Of kernels of histograms.
     ProfileKernel : Makes a kernel of a quantity and a function of it.
 
     Examples
@@ -137,7 +135,6 @@ class SquaredDistance(PairwiseQuantity):
     See Also
     --------
     ProfileKernel : Makes a kernel of this quantity and a profile.
-    ManhattanDistance : The sum of moduli.
     sklearn.metrics.pairwise.euclidean_distances : Distances without the square.
 
     Examples

@@ -91,7 +91,6 @@ class ScaledInputs(_TransformedInputs):
     See Also
     --------
     MappedInputs : Any matrix in place of a diagonal.
-    ShiftedInputs : Another origin.
     sklearn.preprocessing.StandardScaler : Scales the data before any kernel.
 
     Examples

@@ -17,7 +17,6 @@ __all__ = [
     "RandomlyPivotedCholesky",
     "SparseGreedy",
     "Uniform",
-    "landmark_coefficients",
 ]
 
 __getattr__ = removed_names(__name__)

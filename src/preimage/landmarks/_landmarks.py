@@ -236,7 +236,6 @@ class Landmarks:
     See Also
     --------
     LandmarkSelector : What chooses them.
-    landmark_coefficients : Expresses rows by landmarks.
 
     Examples
     --------

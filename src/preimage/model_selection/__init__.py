@@ -6,13 +6,6 @@ from preimage.model_selection._denoising_criteria import DenoisingScorer, add_no
 from preimage.model_selection._denoising_search import DenoisingSearch
 from preimage.model_selection._width_search import WidthSearch
 
-__all__ = [
-    "DenoisingScorer",
-    "DenoisingSearch",
-    "WidthSearch",
-    "add_noise",
-    "capacity_report",
-    "estimate_noise",
-]
+__all__ = ["DenoisingScorer", "DenoisingSearch", "WidthSearch", "capacity_report"]
 
 __getattr__ = removed_names(__name__)

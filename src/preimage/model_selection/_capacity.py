@@ -117,7 +117,6 @@ def capacity_report(estimator: Any, X: Rows, y: Targets = None, *, scale: float 
     See Also
     --------
     preimage.widths.enclosing_ball : The ball alone.
-    preimage.widths.enclosing_box : The box alone, and coverings for other norms and scales.
     WidthSearch : Chooses a width by class means.
 
     References

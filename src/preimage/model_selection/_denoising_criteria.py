@@ -192,7 +192,6 @@ def add_noise(X: Rows, noise: Any, rng: np.random.Generator) -> Array:
 
     See Also
     --------
-    estimate_noise : The standard deviation of noise in noisy rows.
     DenoisingSearch : Chooses a model by what it makes of such rows.
     DenoisingScorer : The same criterion for scikit-learn's searches.
 
@@ -240,7 +239,6 @@ def estimate_noise(X: Rows) -> float:
     See Also
     --------
     DenoisingSearch : Uses this estimate where no deviation is given.
-    add_noise : Adds noise to clean rows.
 
     Examples
     --------

@@ -251,7 +251,6 @@ class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, E
     --------
     preimage.KernelPCA.denoise : What the best model does.
     DenoisingScorer : For searches over other parameters.
-    estimate_noise : The estimate of σ.
     preimage.plotting.DenoisingDisplay : Pictures of clean, noisy and denoised rows.
     preimage.KernelImputerCV : Chooses a width for missing entries.
 

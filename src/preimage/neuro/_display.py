@@ -126,8 +126,6 @@ class MapDisplay(Display):
 
     See Also
     --------
-    preimage.neuro.reproducible_map : The map that two halves share.
-    preimage.neuro.fdr_threshold : A threshold.
     preimage.neuro.sensitivity_map : Maps of kernel machines.
     SplitHalfDisplay : How well maps reproduce.
 

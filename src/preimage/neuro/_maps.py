@@ -328,7 +328,6 @@ def reproducible_map(first: Array, second: Array) -> Array:
 
     See Also
     --------
-    fdr_threshold : Which values of the map count.
     split_half : Makes the two maps, over many splits.
     preimage.neuro.MapDisplay : Draws maps.
 
@@ -376,7 +375,6 @@ def fdr_threshold(z: Array, level: float = 0.05) -> float:
 
     See Also
     --------
-    reproducible_map : A map whose values are read like this.
     preimage.neuro.MapDisplay : Draws maps, also with a threshold.
 
     Examples
@@ -435,7 +433,6 @@ def align_maps(maps: Array, reference: Array) -> Array:
 
     See Also
     --------
-    reproducible_map : What two aligned maps have in common.
     split_half : Aligns maps of halves by itself.
 
     Examples

@@ -23,6 +23,5 @@ __all__ = [
     "Refine",
     "Select",
     "SelectL1",
-    "project",
     "relative_error",
 ]

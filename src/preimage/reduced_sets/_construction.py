@@ -69,7 +69,6 @@ class Construct(NestedReducer):
     Refine : Moves all points together afterwards.
     Select : Keeps some of the points instead of finding new ones.
     preimage.compress : Uses it by name, ``method="construct"``.
-    preimage.solvers.free_length_preimages : One term in place of several.
 
     References
     ----------

@@ -176,7 +176,6 @@ def relative_error(target: Expansion, reduced: Expansion) -> float:
 
     See Also
     --------
-    project : The smallest error on given points.
     preimage.plotting.CompressionDisplay : Draws the error against the number of points.
 
     Examples

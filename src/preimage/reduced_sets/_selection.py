@@ -39,7 +39,6 @@ class Select(NestedReducer):
     --------
     SelectL1 : A penalty on the coefficients in place of greedy steps.
     Construct : New points, fewer for the same error.
-    project : The coefficients on given points.
 
     References
     ----------

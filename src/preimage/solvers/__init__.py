@@ -37,7 +37,6 @@ __all__ = [
     "TargetSolver",
     "Transformed",
     "WeightedMean",
-    "free_length_preimages",
     "minimize_rows",
     "objective_at",
 ]

@@ -181,7 +181,6 @@ def class_width(
 
     See Also
     --------
-    with_class_widths : Fixes the width of a kernel by a rule.
     preimage.model_selection.WidthSearch : The curves, and an estimator with the width.
     preimage.kernels.resolve_gamma : Rules without labels.
 

@@ -104,7 +104,6 @@ def enclosing_ball(kernel: Kernel, X: Rows, tol: float = 1e-12, max_iter: int = 
 
     See Also
     --------
-    enclosing_box : A box, which data fill better.
     preimage.model_selection.capacity_report : Radius and margins of a machine.
     preimage.model_selection.WidthSearch : The ball around class means as a criterion.
 

@@ -7,22 +7,27 @@ import numpy as np
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_selection import SelectorMixin
 from sklearn.impute import SimpleImputer
+from sklearn.pipeline import FeatureUnion
 from sklearn.preprocessing import (
+    Binarizer,
     MaxAbsScaler,
     MinMaxScaler,
     Normalizer,
+    PolynomialFeatures,
+    PowerTransformer,
 )
 
 from preimage._engine.arrays import to_dense, to_numpy
 from preimage.interop._pipeline import AffineMap, active, affine_map_of, taken_apart, unclipped_map_of
-from preimage.interop._private import column_numbers
+from preimage.interop._private import column_numbers, scaler_of
 from preimage.interop._sklearn import machine_of
 from preimage.interop.tracing._kernels import kernel_values
 from preimage.interop.tracing._traced import Graph, Tensor
 
 KNOWN = (
-    "StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler, Normalizer, SimpleImputer, PCA, IncrementalPCA, "
-    "TruncatedSVD, feature selection, ColumnTransformer, and kernel maps such as KernelPCA and Nystroem"
+    "StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler, Normalizer, Binarizer, PowerTransformer, "
+    "PolynomialFeatures, SimpleImputer, PCA, IncrementalPCA, TruncatedSVD, feature selection, ColumnTransformer, "
+    "FeatureUnion, and kernel maps such as KernelPCA and Nystroem"
 )
 
 
@@ -109,6 +114,11 @@ def _(step: Normalizer, graph: Graph, X: Tensor) -> Tensor:
 
 
 @_values.register
+def _(step: Binarizer, graph: Graph, X: Tensor) -> Tensor:
+    return graph.cast(graph.add("Greater", X, float(step.threshold)), graph.dtype)
+
+
+@_values.register
 def _(step: SimpleImputer, graph: Graph, X: Tensor) -> Tensor | None:
     statistics = np.asarray(step.statistics_)
     if step.add_indicator or statistics.dtype.kind != "f":
@@ -118,6 +128,56 @@ def _(step: SimpleImputer, graph: Graph, X: Tensor) -> Tensor | None:
     filled = graph.add("Where", missing, np.nan_to_num(statistics)[None, :], X)
     kept = np.flatnonzero(~np.isnan(statistics) | step.keep_empty_features)
     return filled if kept.size == statistics.size else _columns(graph, filled, kept)
+
+
+@_values.register
+def _(step: PolynomialFeatures, graph: Graph, X: Tensor) -> Tensor:
+    d = step.n_features_in_
+    one = graph.filled_like(_columns(graph, X, np.array([0])), 1.0)
+    padded = graph.add("Concat", one, X, axis=1)
+    # Column 0 is one; a product of fewer factors than the degree takes it for the rest.
+    factors = [np.repeat(np.arange(1, d + 1), powers) for powers in step.powers_]
+    most = max(map(len, factors))
+    table = np.array([np.pad(each, (0, most - len(each))) for each in factors])
+    product = _columns(graph, padded, table[:, 0]) if most else _columns(graph, padded, np.zeros(len(factors), int))
+    for number in range(1, most):
+        product = graph.add("Mul", product, _columns(graph, padded, table[:, number]))
+    return product
+
+
+@_values.register
+def _(step: PowerTransformer, graph: Graph, X: Tensor) -> Tensor:
+    lambdas = np.asarray(step.lambdas_, dtype=np.float64)[None, :]
+    if step.method == "box-cox":
+        values = _box_cox(graph, X, lambdas)
+    else:
+        # Yeo and Johnson: the power of x + 1 above zero, and the mirrored power with 2 − λ below.
+        above = _box_cox(graph, graph.add("Add", graph.add("Relu", X), 1.0), lambdas)
+        mirrored = graph.add("Add", graph.add("Relu", graph.add("Neg", X)), 1.0)
+        below = graph.add("Neg", _box_cox(graph, mirrored, 2 - lambdas))
+        values = graph.add("Where", graph.add("GreaterOrEqual", X, 0.0), above, below)
+    scaler = affine_map_of(scaler_of(step)) if step.standardize else None
+    return values if scaler is None else _affine(graph, scaler, values)
+
+
+def _box_cox(graph: Graph, X: Tensor, lambdas: np.ndarray) -> Tensor:
+    """(x^λ − 1)/λ, and log x where λ is zero to within rounding."""
+    is_log = np.abs(lambdas) < np.spacing(1.0)
+    safe = np.where(is_log, 1.0, lambdas)
+    powers = graph.add("Div", graph.add("Sub", graph.add("Pow", X, safe), 1.0), safe)
+    return graph.add("Where", is_log, graph.add("Log", X), powers) if is_log.any() else powers
+
+
+@_values.register
+def _(step: FeatureUnion, graph: Graph, X: Tensor) -> Tensor:
+    weights = step.transformer_weights or {}
+    parts = []
+    for name, part in step.transformer_list:
+        if part == "drop":
+            continue
+        values = step_values(graph, name, part, X)
+        parts.append(graph.add("Mul", values, float(weights[name])) if name in weights else values)
+    return graph.add("Concat", *parts, axis=1)
 
 
 @_values.register
