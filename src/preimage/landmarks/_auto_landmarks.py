@@ -23,7 +23,6 @@ from preimage._engine.validation import Interval
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import GrowingSpan, Proposal
 from preimage.kernels import (
-    InnerProduct,
     Kernel,
     Normalized,
     Power,
@@ -31,10 +30,10 @@ from preimage.kernels import (
     Scaled,
     ScaledInputs,
     ShiftedInputs,
-    SquaredDistance,
     Sum,
     is_profile,
 )
+from preimage.kernels._profile import is_euclidean_profile
 from preimage.landmarks._landmarks import View
 from preimage.landmarks._pivoted_cholesky import PivotedCholesky, RandomlyPivotedCholesky, Uniform
 from preimage.landmarks._selector import COMMON_CONSTRAINTS, LandmarkSelector
@@ -363,7 +362,7 @@ def _diagonal(kernel: Kernel, rows: Array) -> np.ndarray:
 
 def _knows_means(kernel: Kernel) -> bool:
     if is_profile(kernel):
-        return kernel.pairwise in (InnerProduct(), SquaredDistance())
+        return is_euclidean_profile(kernel)
     parts = [part for part in kernel.get_params(deep=False).values() if isinstance(part, Kernel)]
     made_of_parts = isinstance(kernel, (Normalized, Power, Product, Scaled, ScaledInputs, ShiftedInputs, Sum))
     return made_of_parts and all(_knows_means(part) for part in parts)
