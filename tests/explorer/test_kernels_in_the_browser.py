@@ -32,7 +32,7 @@ from preimage.kernels import (
     SquaredDistance,
     Warped,
 )
-from preimage.solvers._distance import has_fixed_point
+from preimage.solvers._fixed_point import has_fixed_point
 
 RNG = np.random.default_rng(0)
 D = 16

@@ -17,7 +17,7 @@ from preimage.eigensolvers import EIGENSOLVERS
 from preimage.kernels import KERNELS as NAMED_KERNELS
 from preimage.kernels._bandwidth import CLASS_RULES
 from preimage.landmarks._auto_landmarks import SELECTORS as NAMED_SELECTORS
-from preimage.reduced_sets._names import REDUCERS
+from preimage.reduced_sets._refinement import REDUCERS
 from preimage.solvers._auto import SOLVERS
 
 # Parameters that keep their defaults, each with its reason.

@@ -23,6 +23,7 @@ from preimage.landmarks import (
     Uniform,
     as_landmarks,
 )
+from preimage.landmarks._landmarks import sampling_deviation
 
 SELECTORS = [
     AutoLandmarks(),
@@ -328,3 +329,19 @@ def test_work_on_a_device_gives_the_same_landmarks_in_numpy(selector, rng):
     assert isinstance(there.points, np.ndarray)
     assert_allclose(there.points, here.points, atol=1e-12)
     assert there.residual_trace == pytest.approx(here.residual_trace, rel=1e-6)
+
+
+@pytest.mark.parametrize(("n", "sampled"), [(2, 1), (50, 10), (50, 45), (1000, 30)])
+def test_deviations_are_as_rare_as_promised(n, sampled, rng):
+    values = (rng.random(n) < 0.3).astype(float)
+    if n == 2:
+        values = np.array([0.0, 1.0])  # where the form for independent draws is false
+    for confidence in (0.6, 0.9):
+        allowed = sampling_deviation(n, sampled, 1.0, confidence)
+        means = np.array([values[rng.permutation(n)[:sampled]].mean() for _ in range(2000)])
+        assert np.mean(values.mean() - means >= allowed) <= 1 - confidence + 0.03
+
+
+def test_all_rows_leave_no_doubt():
+    assert sampling_deviation(10, 10, 3.0) == 0
+    assert sampling_deviation(100, 10, 2.0) == 2 * sampling_deviation(100, 10, 1.0)

@@ -4,7 +4,7 @@ import pytest
 
 from preimage.kernels import CallableKernel, Gaussian, Sigmoid
 from preimage.reduced_sets import Construct, Distill, Refine, Select, as_reducer
-from preimage.reduced_sets._names import REDUCERS
+from preimage.reduced_sets._refinement import REDUCERS
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from preimage.kernels import Laplacian, Matern, Polynomial
 from preimage.reduced_sets import Construct, NestedReducer, Reducer, Refine, Select
-from preimage.reduced_sets._names import REDUCERS
+from preimage.reduced_sets._refinement import REDUCERS
 from preimage.testing import check_reducer
 
 CASES = [

@@ -2,9 +2,12 @@
 
 from preimage.descent._blocks import TILE_BYTES, WORK_OF_A_ROUGH_STEP, for_query_blocks, target_parts, tile_rows, tiles
 from preimage.descent._minimize import (
+    Batched,
     Box,
     Evaluation,
     Objective,
+    PreimageResult,
+    Reason,
     SameFunction,
     StepRule,
     Verdict,
@@ -12,4 +15,3 @@ from preimage.descent._minimize import (
     spread,
 )
 from preimage.descent._quasi_newton import MEMORY, QuasiNewton, minimize_set
-from preimage.descent._result import Batched, PreimageResult, Reason

@@ -5,8 +5,17 @@ from dataclasses import dataclass
 
 from preimage._engine.arrays import array_namespace, epsilon
 from preimage._engine.typing import Array
-from preimage.descent._minimize import Box, Evaluation, SameFunction, StepRule, Verdict, minimize_rows, spread
-from preimage.descent._result import Batched, Reason
+from preimage.descent._minimize import (
+    Batched,
+    Box,
+    Evaluation,
+    Reason,
+    SameFunction,
+    StepRule,
+    Verdict,
+    minimize_rows,
+    spread,
+)
 from preimage.kernels import Kernel
 
 # Fraction of the decrease promised by the gradient that a step must bring (Armijo's rule, with the usual constant).

@@ -9,13 +9,13 @@ from scipy.linalg import eigh_tridiagonal
 from preimage._engine.arrays import epsilon, itemsize
 from preimage._engine.linalg import DETERMINED, eigh_descending
 from preimage._engine.typing import Array
-from preimage.eigensolvers._block_krylov import Waiting
 from preimage.eigensolvers._eigensolver import (
     LARGE_PROJECTION,
     SOLVER_ROUNDING,
     WEAKEST,
     EigenResult,
     Operator,
+    Waiting,
     allowed_residuals,
     leading_order,
     measured_result,

@@ -25,7 +25,7 @@ from preimage.interop import machine_of
 from preimage.kernels import Kernel, Warped
 from preimage.solvers import Auto, FixedPoint, Gradient, Preimage, as_preimage
 from preimage.solvers._auto import FittedAuto
-from preimage.solvers._distance import has_fixed_point
+from preimage.solvers._fixed_point import has_fixed_point
 
 CLASSES = (
     KernelPCA,

@@ -16,7 +16,7 @@ from preimage.kernels._combinations import (
 )
 from preimage.kernels._dot_product import Exponential, Linear, Polynomial, Sigmoid
 from preimage.kernels._free_width import FreeWidthGaussian, free_widths, gammas_of
-from preimage.kernels._kernel import DataParameter, KeptRows, Kernel, Width
+from preimage.kernels._kernel import DataParameter, KeptRows, Kernel, Prepared, Width
 from preimage.kernels._names import KERNELS, as_kernel
 from preimage.kernels._pairwise import (
     ChiSquaredDistance,
@@ -27,7 +27,6 @@ from preimage.kernels._pairwise import (
 )
 from preimage.kernels._patches import Patches
 from preimage.kernels._precomputed import Precomputed
-from preimage.kernels._prepared import Prepared
 from preimage.kernels._profile import ProfileKernel, is_profile
 from preimage.kernels._radial import (
     AdditiveChi2,

@@ -11,8 +11,7 @@ from preimage._engine.arrays import array_namespace, epsilon, from_numpy, take_r
 from preimage._engine.typing import Array
 from preimage._engine.validation import StrOptions, check_parameters
 from preimage._engine.warnings import unwarned
-from preimage.kernels._kernel import Kernel
-from preimage.kernels._prepared import Prepared
+from preimage.kernels._kernel import Kernel, Prepared
 
 # Rows on whose pairs symmetry is tried: 16² calls of a function of rows, few compared with the n² of a fit.
 SYMMETRY_ROWS = 16

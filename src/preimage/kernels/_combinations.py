@@ -12,9 +12,8 @@ from preimage._engine.arrays import array_namespace, integer_power
 from preimage._engine.typing import Array
 from preimage._engine.validation import Interval
 from preimage.exceptions import UnsupportedKernelError
-from preimage.kernels._kernel import Kernel
+from preimage.kernels._kernel import Kernel, Prepared
 from preimage.kernels._pairwise import ManhattanDistance, SquaredDistance
-from preimage.kernels._prepared import Prepared
 from preimage.kernels._profile import ProfileKernel, is_profile, power_derivatives, product_derivatives
 
 

@@ -11,9 +11,8 @@ from preimage._engine.validation import Interval
 from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels._bandwidth import LARGEST_GAMMA
 from preimage.kernels._combinations import Scaled
-from preimage.kernels._kernel import Kernel
+from preimage.kernels._kernel import Kernel, Prepared
 from preimage.kernels._pairwise import SquaredDistance
-from preimage.kernels._prepared import Prepared
 from preimage.kernels._radial import Gaussian
 from preimage.kernels._transformed import MappedInputs, ScaledInputs, ShiftedInputs
 

@@ -22,7 +22,7 @@ from preimage._engine.arrays import (
     to_numpy,
 )
 from preimage._engine.typing import Array
-from preimage.kernels._prepared import Prepared, fits, written
+from preimage.kernels._kernel import Prepared, fits, written
 
 # Rows from which the origin of distances is found. Any point among the data serves: the median of five hundred is one,
 # and sorting more would cost as much as the distances of a small block.

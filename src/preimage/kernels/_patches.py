@@ -11,8 +11,7 @@ from scipy.ndimage import gaussian_filter
 from preimage._engine.arrays import array_namespace, from_numpy, integer_power
 from preimage._engine.typing import Array
 from preimage._engine.validation import Interval
-from preimage.kernels._kernel import Kernel
-from preimage.kernels._prepared import Prepared
+from preimage.kernels._kernel import Kernel, Prepared
 
 
 class Patches(Kernel):

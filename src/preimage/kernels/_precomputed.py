@@ -9,8 +9,7 @@ from preimage._engine.arrays import array_namespace, floating_type, from_numpy, 
 from preimage._engine.typing import Array
 from preimage._engine.validation import check_parameters
 from preimage.exceptions import UnsupportedKernelError
-from preimage.kernels._kernel import Kernel
-from preimage.kernels._prepared import Prepared
+from preimage.kernels._kernel import Kernel, Prepared
 
 
 class Precomputed(Kernel):

@@ -12,9 +12,8 @@ from preimage._engine.arrays import array_namespace, from_numpy, integer_power, 
 from preimage._engine.typing import Array
 from preimage._engine.warnings import unwarned
 from preimage.exceptions import UnsupportedKernelError
-from preimage.kernels._kernel import Kernel
-from preimage.kernels._pairwise import SquaredDistance
-from preimage.kernels._prepared import Prepared
+from preimage.kernels._kernel import Kernel, Prepared
+from preimage.kernels._pairwise import InnerProduct, SquaredDistance
 
 # Powers of two among which the first bracket is looked for: arguments from 1e-90 to 1e90, whatever the unit of inputs.
 # Cubes of these are numbers of double precision; profiles that overflow for smaller ones are cut where they do.
@@ -196,6 +195,11 @@ class ProfileKernel(Kernel):
 def is_profile(kernel: object) -> TypeGuard[ProfileKernel]:
     """Whether a kernel is a function of one pairwise quantity; sums and products are where all of their parts are."""
     return isinstance(kernel, ProfileKernel) and kernel.pairwise is not None
+
+
+def is_euclidean_profile(kernel: object) -> TypeGuard[ProfileKernel]:
+    """Whether a kernel is a function of the squared Euclidean distance or of the inner product."""
+    return isinstance(kernel, ProfileKernel) and kernel.pairwise in (SquaredDistance(), InnerProduct())
 
 
 def affine_power_derivatives(base: Array, factor: float, exponent: float, order: int) -> list[Array]:

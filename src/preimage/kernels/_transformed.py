@@ -20,8 +20,7 @@ from preimage._engine.memory import work_memory
 from preimage._engine.rows import cut, map_rows
 from preimage._engine.typing import Array, Rows
 from preimage.kernels._dot_product import Linear
-from preimage.kernels._kernel import KeptRows, Kernel, OfOneKernel
-from preimage.kernels._prepared import Prepared
+from preimage.kernels._kernel import KeptRows, Kernel, OfOneKernel, Prepared
 
 # Reference points, or rows, whose kernel values are summed at a time where all of them would not fit into memory: 2 MiB
 # for a block of rows. With ten times as many a block leaves the caches; with fewer, calls cost more than sums.

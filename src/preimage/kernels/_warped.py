@@ -23,8 +23,7 @@ from preimage._engine.rows import map_rows
 from preimage._engine.typing import Array, Rows
 from preimage._engine.validation import Interval, StrOptions, check_parameters
 from preimage.exceptions import UnsupportedKernelError
-from preimage.kernels._kernel import KeptRows, Kernel, OfOneKernel
-from preimage.kernels._prepared import Prepared, written
+from preimage.kernels._kernel import KeptRows, Kernel, OfOneKernel, Prepared, written
 
 LAPLACIANS = ("combinatorial", "normalized", "knn")
 # Largest difference of L and its transpose, relative to the largest entry: rounding errors of a Laplacian that was

@@ -1,8 +1,7 @@
 """Landmarks: few points whose span in feature space represents most of a kernel matrix."""
 
 from preimage._engine.removed import removed_names
-from preimage.landmarks._auto_landmarks import SELECTORS, AutoLandmarks, as_landmarks
-from preimage.landmarks._kmeans import KMeans
+from preimage.landmarks._auto_landmarks import SELECTORS, AutoLandmarks, KMeans, as_landmarks
 from preimage.landmarks._landmarks import Landmarks, landmark_coefficients
 from preimage.landmarks._pivoted_cholesky import PivotedCholesky, RandomlyPivotedCholesky, Uniform
 from preimage.landmarks._selector import LandmarkSelector

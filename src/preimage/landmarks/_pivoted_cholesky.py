@@ -8,7 +8,7 @@ from preimage._engine.removed import ignores_removed
 from preimage._engine.typing import Seed
 from preimage._engine.validation import Interval
 from preimage.feature_space import GrowingSpan, Proposal
-from preimage.feature_space._elimination import by_largest, by_rejection
+from preimage.feature_space._growing_span import by_largest, by_rejection
 from preimage.landmarks._selector import COMMON_CONSTRAINTS, LandmarkSelector
 
 

@@ -19,8 +19,7 @@ from preimage.exceptions import RankWarning, UnsupportedKernelError
 from preimage.feature_space import GrowingSpan, Proposal
 from preimage.feature_space._growing_span import FIRST_CAPACITY
 from preimage.kernels import Kernel
-from preimage.landmarks._landmarks import Landmarks
-from preimage.landmarks._view import JUDGES, View, stored_points
+from preimage.landmarks._landmarks import JUDGES, Landmarks, View, stored_points
 
 ENOUGH = "number of landmarks reached"
 TOLERANCE = "residual below tolerance"

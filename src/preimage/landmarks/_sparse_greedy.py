@@ -11,7 +11,7 @@ from preimage._engine.arrays import array_namespace, epsilon, from_numpy, to_num
 from preimage._engine.typing import Array, Seed
 from preimage._engine.validation import Interval, StrOptions
 from preimage.feature_space import Gram, GrowingSpan, Proposal
-from preimage.feature_space._elimination import (
+from preimage.feature_space._growing_span import (
     MARGIN,
     TIE,
     BlockResiduals,
@@ -22,8 +22,8 @@ from preimage.feature_space._elimination import (
     longest_of_best,
 )
 from preimage.kernels import Kernel
+from preimage.landmarks._landmarks import View
 from preimage.landmarks._selector import COMMON_CONSTRAINTS, LandmarkSelector
-from preimage.landmarks._view import View
 
 # A point of which less than this fraction of its squared length is left may consist of rounding errors, by which gains
 # must not be divided: it keeps its place after those of which more is left. Far above the square root of rounding,

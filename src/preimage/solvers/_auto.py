@@ -14,9 +14,8 @@ from preimage.descent import PreimageResult, Reason
 from preimage.feature_space import Expansion, Subspace
 from preimage.kernels import Kernel, Linear, Warped
 from preimage.solvers._closed_form import ConformalMap, DistanceConstraint, WeightedMean
-from preimage.solvers._distance import has_fixed_point
 from preimage.solvers._exact import ExactInverse
-from preimage.solvers._fixed_point import FixedPoint
+from preimage.solvers._fixed_point import FixedPoint, has_fixed_point
 from preimage.solvers._gradient import Gradient
 from preimage.solvers._learned import LearnedMap
 from preimage.solvers._nearest_image import beyond_reach, led_away, nearest_points

@@ -9,7 +9,8 @@ from preimage._engine.arrays import array_namespace, epsilon, is_sparse, take_ro
 from preimage._engine.rows import ThreadBuffer
 from preimage._engine.typing import Array
 from preimage.descent import Evaluation, Objective, tile_rows, tiles
-from preimage.kernels import Gaussian, InnerProduct, Kernel, ProfileKernel, SquaredDistance, Warped
+from preimage.kernels import Gaussian, Kernel, Warped
+from preimage.kernels._profile import is_euclidean_profile
 
 
 def distance_model(kernel: Kernel, points: Array, *, values_alone: bool = False) -> "TargetModel":
@@ -23,11 +24,6 @@ def distance_model(kernel: Kernel, points: Array, *, values_alone: bool = False)
         return _GaussianDistance(kernel, points)
     kernel.require_gradient("A pre-image")
     return _Distance(kernel, points)
-
-
-def has_fixed_point(kernel: Kernel) -> bool:
-    """Whether the papers' fixed points exist: profiles of the squared distance or inner product, warped or not."""
-    return _has_profile(kernel.kernel if isinstance(kernel, Warped) else kernel)
 
 
 class TargetModel(ABC):
@@ -121,7 +117,7 @@ class _Distance(TargetModel):
         self.form = kernel.unwarped(points) if isinstance(kernel, Warped) else None
         self.kernel = kernel.kernel if isinstance(kernel, Warped) else kernel
         self.points = points if self.form is None else self.form.points
-        self.has_profile = _has_profile(self.kernel)
+        self.has_profile = is_euclidean_profile(self.kernel)
         self.prepared = (self.kernel.pairwise if self.has_profile else self.kernel).prepare(self.points)
 
     def lift(self, W: Array) -> Array:
@@ -169,10 +165,6 @@ class _ValueDistance(TargetModel):
         diagonal, size = self.kernel.diagonal(Z), xp.sum(xp.abs(terms), axis=1)
         noise = _rounding(diagonal, size)
         return Evaluation(diagonal - 2 * xp.sum(terms, axis=1), None, noise, None, size)
-
-
-def _has_profile(kernel: Kernel) -> bool:
-    return isinstance(kernel, ProfileKernel) and kernel.pairwise in (SquaredDistance(), InnerProduct())
 
 
 def _rounding(diagonal: Array, size: Array) -> Array:

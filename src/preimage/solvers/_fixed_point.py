@@ -25,8 +25,8 @@ from preimage.descent import (
     tile_rows,
 )
 from preimage.exceptions import UnsupportedKernelError
-from preimage.kernels import Gaussian
-from preimage.solvers._distance import has_fixed_point
+from preimage.kernels import Gaussian, Kernel, Warped
+from preimage.kernels._profile import is_euclidean_profile
 from preimage.solvers._nearest_image import NearestImage
 from preimage.solvers._preimage import DescentSolver, about_origin
 
@@ -36,6 +36,11 @@ from preimage.solvers._preimage import DescentSolver, about_origin
 CANCELLATION = 0.05
 # Searches end when a step was halved 24 times in a row.
 SMALLEST_STEP = 2.0**-24
+
+
+def has_fixed_point(kernel: Kernel) -> bool:
+    """Whether the papers' fixed points exist: profiles of the squared distance or inner product, warped or not."""
+    return is_euclidean_profile(kernel.kernel if isinstance(kernel, Warped) else kernel)
 
 
 class FixedPoint(DescentSolver):

@@ -24,7 +24,7 @@ from preimage.descent import (
 )
 from preimage.feature_space import Subspace
 from preimage.kernels import Kernel, ProfileKernel
-from preimage.solvers._distance import has_fixed_point
+from preimage.solvers._fixed_point import has_fixed_point
 
 # Rounding errors of a sum of n products, in units of its largest terms: one per product and addition.
 ROUNDING = 4

@@ -20,7 +20,7 @@ from preimage._models.components import (
 )
 from preimage.descent import Box
 from preimage.eigensolvers import EigenResult
-from preimage.eigensolvers._names import EigenOptions
+from preimage.eigensolvers._block_krylov import EigenOptions
 from preimage.exceptions import RankWarning
 from preimage.feature_space import Expansion, Gram, KernelMoments, Subspace, require_finite
 from preimage.kernels import Kernel

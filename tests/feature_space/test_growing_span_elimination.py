@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from preimage.feature_space._elimination import BlockResiduals, by_largest, by_rejection, eliminate, in_order
+from preimage.feature_space._growing_span import BlockResiduals, by_largest, by_rejection, eliminate, in_order
 
 
 @pytest.fixture
