@@ -14,15 +14,9 @@ from preimage import KernelPCA
 from preimage._engine.arrays import to_numpy
 from preimage._engine.lapack import symmetric_multiplier
 from preimage.eigensolvers import Arpack, BlockKrylov, Dense, EigenOptions
-from preimage.eigensolvers._block_krylov import (
-    SureKrylov,
-    affordable_columns,
-    basis_size,
-    block_width,
-    is_cached,
-    sketch_columns,
-)
+from preimage.eigensolvers._block_krylov import basis_size, block_width, sketch_columns
 from preimage.eigensolvers._eigensolver import measured_result
+from preimage.eigensolvers._names import SureKrylov, affordable_columns, is_cached
 from preimage.exceptions import ConvergenceWarning
 from preimage.feature_space import Gram
 from preimage.kernels import Gaussian, Linear, Sigmoid

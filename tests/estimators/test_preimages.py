@@ -30,8 +30,7 @@ from preimage.kernels import (
     ScaledInputs,
     Sigmoid,
 )
-from preimage.solvers import FixedPoint, Gradient, LearnedMap, Reason
-from preimage.solvers._auto import SOLVERS
+from preimage.solvers import SOLVERS, FixedPoint, Gradient, LearnedMap, Reason
 from preimage.solvers._learned import FittedMap
 
 

@@ -16,9 +16,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from preimage.eigensolvers import EIGENSOLVERS
 from preimage.kernels import KERNELS as NAMED_KERNELS
 from preimage.kernels._bandwidth import CLASS_RULES
-from preimage.landmarks._auto_landmarks import SELECTORS as NAMED_SELECTORS
-from preimage.reduced_sets._refinement import REDUCERS
-from preimage.solvers._auto import SOLVERS
+from preimage.landmarks import SELECTORS as NAMED_SELECTORS
+from preimage.reduced_sets import REDUCERS
+from preimage.solvers import SOLVERS
 
 # Parameters that keep their defaults, each with its reason.
 KEPT = {

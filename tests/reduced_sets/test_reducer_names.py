@@ -3,8 +3,7 @@
 import pytest
 
 from preimage.kernels import CallableKernel, Gaussian, Sigmoid
-from preimage.reduced_sets import Construct, Distill, Refine, Select, as_reducer
-from preimage.reduced_sets._refinement import REDUCERS
+from preimage.reduced_sets import REDUCERS, Construct, Distill, Refine, Select, as_reducer
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import pytest
 
 from preimage.kernels import Gaussian, Laplacian, Matern, Polynomial, Warped
 from preimage.solvers import (
+    SOLVERS,
     Auto,
     ExactInverse,
     FixedPoint,
@@ -15,7 +16,6 @@ from preimage.solvers import (
     SparsePath,
     TargetSolver,
 )
-from preimage.solvers._auto import SOLVERS
 from preimage.testing import check_preimage_solver
 
 DESCENDING = [

@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 
 from preimage.kernels import Laplacian, Matern, Polynomial
-from preimage.reduced_sets import Construct, NestedReducer, Reducer, Refine, Select
-from preimage.reduced_sets._refinement import REDUCERS
+from preimage.reduced_sets import REDUCERS, Construct, NestedReducer, Reducer, Refine, Select
 from preimage.testing import check_reducer
 
 CASES = [

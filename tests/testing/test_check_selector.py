@@ -7,6 +7,7 @@ import pytest
 
 from preimage.kernels import Gaussian, Laplacian, Matern, Polynomial
 from preimage.landmarks import (
+    SELECTORS,
     AutoLandmarks,
     FeatureAnalysis,
     LandmarkSelector,
@@ -15,7 +16,6 @@ from preimage.landmarks import (
     SparseGreedy,
     Uniform,
 )
-from preimage.landmarks._auto_landmarks import SELECTORS
 from preimage.testing import check_selector
 
 CASES = [

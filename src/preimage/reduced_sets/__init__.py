@@ -2,6 +2,7 @@
 
 from preimage.reduced_sets._construction import Construct
 from preimage.reduced_sets._l1_selection import SelectL1
+from preimage.reduced_sets._names import REDUCERS, as_reducer
 from preimage.reduced_sets._reducer import (
     NestedReducer,
     Reducer,
@@ -11,7 +12,7 @@ from preimage.reduced_sets._reducer import (
     relative_error,
     squared_error,
 )
-from preimage.reduced_sets._refinement import REDUCERS, Distill, Refine, as_reducer
+from preimage.reduced_sets._refinement import Distill, Refine
 from preimage.reduced_sets._selection import Select
 
 __all__ = [

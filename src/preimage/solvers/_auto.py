@@ -6,21 +6,17 @@ from dataclasses import replace
 import numpy as np
 
 from preimage._engine.arrays import take_rows, to_dense
-from preimage._engine.registry import Part, Registry
 from preimage._engine.removed import refuse_removed
 from preimage._engine.typing import Array, Seed
-from preimage._engine.validation import check_parameters, generator, own_parameters
+from preimage._engine.validation import check_parameters, generator
 from preimage.descent import PreimageResult, Reason
 from preimage.feature_space import Expansion, Subspace
 from preimage.kernels import Kernel, Linear, Warped
-from preimage.solvers._closed_form import ConformalMap, DistanceConstraint, WeightedMean
-from preimage.solvers._exact import ExactInverse
 from preimage.solvers._fixed_point import FixedPoint, has_fixed_point
 from preimage.solvers._gradient import Gradient
 from preimage.solvers._learned import LearnedMap
 from preimage.solvers._nearest_image import beyond_reach, led_away, nearest_points
 from preimage.solvers._preimage import Preimage, TargetSolver
-from preimage.solvers._sparse_path import SparsePath
 
 
 class Auto(Preimage):
@@ -227,29 +223,3 @@ class MultiStart(TargetSolver):
             return to_dense(take_rows(target.inputs, rng.integers(target.points.shape[0], size=len(target))))
         refuse_removed("MultiStart", "starts", kind)
         raise ValueError(f"Unknown start {kind!r}; known: {', '.join(KINDS)}, or a solver.")
-
-
-SOLVERS: Registry[Preimage] = Registry(
-    "pre-image solver",
-    Part("auto", Auto, "what suits the kernel and the question"),
-    Part("fixed_point", FixedPoint, "the iteration of the papers, for radial and dot-product kernels"),
-    Part("gradient", Gradient, "descent, for any kernel that has a gradient; bounds"),
-    Part("exact", ExactInverse, "where an exact pre-image exists"),
-    Part("distance_constraint", DistanceConstraint, "distances to the nearest training points"),
-    Part("weighted_mean", WeightedMean, "one weighted mean of the training points"),
-    Part("conformal", ConformalMap, "a linear map that preserves inner products"),
-    Part("learned", LearnedMap, "a regression of inputs on coordinates"),
-    Part("sparse", SparsePath, "few coordinates away from a background"),
-    also="a solver of preimage.solvers",
-)
-
-
-def as_preimage(preimage: str | Preimage, auto: Preimage | None = None) -> Preimage:
-    """The solver that a name means, with its default parameters; a solver with arrays of its own, if it has any.
-
-    `auto` is what "auto" means for a model that knows better than `Auto()`.
-    """
-    if isinstance(preimage, Preimage):
-        return own_parameters(preimage)
-    made = SOLVERS.made(preimage)
-    return auto if auto is not None and isinstance(made, Auto) else made

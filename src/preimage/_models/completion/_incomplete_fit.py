@@ -19,8 +19,7 @@ from preimage._models.components import (
     select_landmarks,
 )
 from preimage.descent import Box
-from preimage.eigensolvers import EigenResult
-from preimage.eigensolvers._block_krylov import EigenOptions
+from preimage.eigensolvers import EigenOptions, EigenResult
 from preimage.exceptions import RankWarning
 from preimage.feature_space import Expansion, Gram, KernelMoments, Subspace, require_finite
 from preimage.kernels import Kernel

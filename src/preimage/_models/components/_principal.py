@@ -10,7 +10,7 @@ from preimage._engine.arrays import array_namespace, device_kwargs, epsilon, fro
 from preimage._engine.linalg import determined_count, fix_signs, require_variance
 from preimage._engine.typing import Array
 from preimage._engine.warnings import warn_user
-from preimage.eigensolvers._block_krylov import EigenOptions
+from preimage.eigensolvers import EigenOptions
 from preimage.eigensolvers._eigensolver import SOLVER_ROUNDING, Dense, EigenResult, Eigensolver
 from preimage.exceptions import ConvergenceWarning, IndefiniteKernelWarning, RankWarning
 from preimage.feature_space import Expansion, Gram, Subspace, require_finite
