@@ -31,11 +31,6 @@ SURE = 3.0
 FEWEST_ROWS = 10
 
 
-def has_reconstruction_width(kernel: Kernel) -> bool:
-    """Whether the width of a kernel, or of a part of it, is to be chosen by reconstruction."""
-    return any(isinstance(value, str) and value == RECONSTRUCTION for _, value, _ in kernel.open_parameters())
-
-
 @unwarned()
 def with_reconstruction_width(
     kernel: Kernel, X: Rows, count: int | Callable[[np.ndarray], int], *, about_mean: bool = True
