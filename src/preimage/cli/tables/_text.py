@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from preimage.cli._errors import DataError, FileError
-from preimage.cli.tables._columns import NumberFormat
+from preimage.cli.tables._numbers import NumberFormat
 from preimage.cli.tables._paths import compression_of, need
 
 # Bytes that are read and parsed together.
@@ -300,7 +300,7 @@ class TextRows:
         block = {"block_size": max(BLOCK, 64 * self.width), "use_threads": False, "column_names": names}
         try:
             reader = csv.open_csv(
-                io.BufferedReader(_Stream(self.lines()), BLOCK),
+                io.BufferedReader(ByteStream(self.lines()), BLOCK),
                 csv.ReadOptions(**block),
                 csv.ParseOptions(**marks, invalid_row_handler=at_ragged),
                 csv.ConvertOptions(**texts, strings_can_be_null=False),
@@ -356,7 +356,7 @@ class TextRows:
             )
 
 
-class _Stream(io.RawIOBase):
+class ByteStream(io.RawIOBase):
     """Blocks of bytes as a file to read."""
 
     def __init__(self, blocks: Iterator[bytes]) -> None:
