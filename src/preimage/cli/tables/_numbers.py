@@ -16,6 +16,8 @@ from preimage.cli.tables._paths import need
 MISSING = (
     *("", "NA", "N/A", "n/a", "na", "<NA>", "NaN", "nan", "NAN", "-nan", "-NaN", "NaT", "NULL", "null", "None"),
     *("?", "-", "--", ".", "#N/A", "#NA", "#DIV/0!", "#VALUE!", "#REF!", "#NUM!", "#NAME?", "#NULL!"),
+    # The same in German, Spanish, Italian, Portuguese, Polish, Swedish and Russian spreadsheets.
+    *("#NV", "#N/D", "#N/D!", "#SAKNAS!", "#Н/Д", "#WERT!", "#BEZUG!", "#ZAHL!", "#VALOR!", "#VALEUR!", "#ARG!"),
 )
 # Of these, what stands for a missing class too; "-" and "None" may well be classes.
 MISSING_WORDS = frozenset({"", "NA", "N/A", "n/a", "<NA>", "NaN", "nan", "NAN", "NaT", "NULL", "null", "#N/A", "#NA"})
@@ -34,7 +36,7 @@ _BODY = rf"[.,]?[0-9](?:[0-9.,'’{BLANKS}]*[0-9])?\.?(?:[eEdD][-+]?[0-9]+)?"
 # A number with all that people write around it.
 WRITTEN = re.compile(
     rf"(?P<open>\()?(?P<sign>[{MINUS}+])?(?P<prefix>(?:{MONEY})[{BLANKS}]?)?(?P<sign2>[{MINUS}+])?(?P<body>{_BODY})"
-    rf"(?P<suffix>[{BLANKS}]?(?:{MONEY}|{UNITS}))?(?P<close>\))?"
+    rf"(?P<suffix>[{BLANKS}]?(?:{MONEY}|{UNITS})|[{BLANKS}][^\W\d_][^\s\d;,]{{0,5}})?(?P<close>\))?"
 )
 # Numbers with more digits than this have all that double precision gives, and are written so.
 ALL_DIGITS = 15
@@ -72,6 +74,8 @@ class Digits:
         At most, without zeros at the beginning.
     exponent : str
         The letter of exponents, if all numbers have one.
+    leading : str
+        The zero before decimals of numbers below 1, or nothing.
     has_all : bool
         Whether numbers have all digits of double precision.
     """
@@ -81,6 +85,7 @@ class Digits:
     places: int = 0
     significant: int = 0
     exponent: str = ""
+    leading: str = "0"
     has_all: bool = True
 
     @classmethod
@@ -97,7 +102,8 @@ class Digits:
         if significant >= ALL_DIGITS or len(exponents) > 1:
             return cls(fewest=min(decimals))
         places = max(decimals) if any(part[2].strip("0") for part in found) else 0
-        return cls(max(decimals), min(decimals), places, significant, exponents.pop(), has_all=False)
+        leading = "" if any(not part[1] for part in found) else "0"
+        return cls(max(decimals), min(decimals), places, significant, exponents.pop(), leading, has_all=False)
 
     def rounded(self, number: float) -> float:
         """A number with no more digits."""
@@ -118,6 +124,7 @@ class Digits:
         if self.exponent:
             return f"{size:.{self.decimals}e}".replace("e", self.exponent)
         text = f"{size:{',' if is_grouped else ''}.{self.decimals}f}"
+        text = self.leading + text[1:] if text.startswith("0.") else text
         surplus = min(self.decimals - self.fewest, len(text) - len(text.rstrip("0")))
         return text[: len(text) - surplus].removesuffix(".") if surplus else text
 
@@ -137,6 +144,8 @@ class NumberFormat:
         What all numbers have before or behind them, with its blank: "€ ", " %".
     minus : str
         What negative numbers begin with; "(" for numbers between brackets.
+    is_inner : bool
+        Whether the minus stands between the prefix and the number.
     is_lakh : bool
         Whether digits above the first three are grouped by two, as in India.
     is_grouped : bool
@@ -152,6 +161,7 @@ class NumberFormat:
     prefix: str = ""
     suffix: str = ""
     minus: str = "-"
+    is_inner: bool = False
     is_lakh: bool = False
     is_grouped: bool = False
     digits: Digits = Digits()
@@ -223,7 +233,8 @@ class NumberFormat:
         if parts and len(parts) == len(found) and len(set(around)) == 1 and is_whole and not all(brackets):
             signs = [sign for part in parts if (sign := part["sign"] or part["sign2"] or "+") != "+"]
             minus = "(" if any(brackets) else next(iter(signs), "-")
-            column = replace(self, prefix=parts[0]["prefix"] or "", suffix=parts[0]["suffix"] or "", minus=minus)
+            affixes = {name: parts[0][name] or "" for name in ("prefix", "suffix")}
+            column = replace(self, **affixes, minus=minus, is_inner=any(part["sign2"] for part in parts))
         bodies = [part["body"] for text, part in zip(found, parts) if len(parts) == len(found)]
         is_grouped = bool(self.thousands) and any(self.thousands in body for body in bodies)
         return replace(column, is_grouped=is_grouped, digits=Digits.of(list(map(self._bare, bodies)), self.decimal))
@@ -258,10 +269,9 @@ class NumberFormat:
             )
         if not self.is_plain:
             text = text.translate({ord("."): self.decimal, ord(","): self.thousands})
-        text = f"{self.prefix}{text}{self.suffix}"
-        if number >= 0:
-            return text
-        return f"({text})" if self.minus == "(" else f"{self.minus}{text}"
+        minus = self.minus if number < 0 and self.minus != "(" else ""
+        text = f"{self.prefix}{minus}{text}" if self.is_inner else f"{minus}{self.prefix}{text}"
+        return f"({text}{self.suffix})" if number < 0 and self.minus == "(" else text + self.suffix
 
     @property
     def is_whole(self) -> bool:
