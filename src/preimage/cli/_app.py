@@ -1,20 +1,21 @@
 """The commands together."""
 
 import inspect
+import json
 import time
 from collections.abc import Callable
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperArgument, TyperCommand, TyperGroup
 
 import preimage
 from preimage._engine.removed import sentence
 from preimage.cli._console import debugging, plain_errors
-from preimage.cli._errors import ExitCode
-from preimage.cli._options import OLD_SPELLINGS, Options, TableOptions
+from preimage.cli._errors import ExitCode, UsageError
+from preimage.cli._options import NONE, OLD_SPELLINGS, Options, TableOptions
 from preimage.cli.commands._compress import Compress
 from preimage.cli.commands._denoise import Denoise
 from preimage.cli.commands._embed import Embed
@@ -24,6 +25,7 @@ from preimage.cli.commands._inflation import Inflation
 from preimage.cli.commands._outliers import Outliers
 from preimage.cli.runs._partial import remains
 from preimage.cli.tables._paths import with_end
+from preimage.cli.tables._sources import open_source
 
 # Arguments of commands that are read as tables, pictures or scans; pipes among them are read once.
 INPUTS = ("input", "fit_to", "data", "about", "mask")
@@ -47,6 +49,16 @@ def arranged(arguments: list[str]) -> list[str]:
     options, rest = arguments[:end], arguments[end:]
     front = ["--debug"] if "--debug" in options else []
     return [*front, *(_renamed(word) for word in options if word != "--debug"), *rest]
+
+
+class TableCommand(TyperCommand):
+    """A command on a table, which needs no output to say what its columns are."""
+
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        for each in self.params:
+            if each.name in ("output", "model") and isinstance(each, TyperArgument):
+                each.required = not {"--columns-only", "--json"} & set(args)
+        return super().make_context(info_name, args, parent, **extra)
 
 
 def _renamed(word: str) -> str:
@@ -74,6 +86,9 @@ def as_command(options: type[Options]) -> Callable[..., None]:
         with plain_errors(quiet=given["quiet"], **left):
             given |= {name: with_end(given[name]) for name in INPUTS if isinstance(given.get(name), Path)}
             table = TableOptions(**{each.name: given.pop(each.name) for each in of_tables})
+            if table.columns_only or table.json:
+                show_columns(given.get("input") or given.get("data"), table, given.get("label"))
+                return
             sources = ((name, context.get_parameter_source(name)) for name in given)
             typed = frozenset(name for name, source in sources if source is not None and source.name == "COMMANDLINE")
             options(**given, table=table, given=typed, started=started).run()
@@ -84,6 +99,15 @@ def as_command(options: type[Options]) -> Callable[..., None]:
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     command.__doc__ = options.__doc__
     return command
+
+
+def show_columns(path: Path | None, table: TableOptions, label: str | None) -> None:
+    """Print what every column of a table was understood as."""
+    if path is None:
+        raise UsageError("--columns-only needs a table.")
+    plain = replace(table, columns_only=False, json=False)
+    source = open_source(path, plain, None if label == NONE else label, needs_numbers=False)
+    typer.echo(json.dumps(source.about(), indent=2) if table.json else source.described(len(source.layout.labels)))
 
 
 EXIT_CODES = "Exit codes: " + "; ".join(f"{code.value} {code.meaning}" for code in ExitCode) + "."
@@ -103,7 +127,7 @@ app = typer.Typer(
 )
 for _name, (_function, _examples) in COMMANDS.items():
     # A blank line keeps each example on lines of its own.
-    app.command(name=_name, epilog="\n\n".join(["Examples:", *_examples]))(_function)
+    app.command(name=_name, cls=TableCommand, epilog="\n\n".join(["Examples:", *_examples]))(_function)
 
 
 @app.command(name="doctor", hidden=True)
