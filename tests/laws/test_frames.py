@@ -1,0 +1,83 @@
+"""Data frames in, data frames out: the same numbers as of arrays, with the names, index and types of the columns."""
+
+import numpy as np
+import pytest
+from sklearn import config_context
+from sklearn.base import clone
+
+from preimage.estimators._frames import IN_INPUT_SPACE, ROW_BY_ROW
+from tests.all_estimators import MODELS, X, Y, fitted
+
+pd = pytest.importorskip("pandas")
+
+NAMES = ["length", "width", "petal length", "petal width"]
+INDEX = [f"flower {number}" for number in range(len(X))]
+# One column in single precision, one of pandas' own types with a missing value. The numbers are those of single
+# precision everywhere, so that all kinds of frames and arrays have the same.
+VALUES = X.astype(np.float32).astype(float)
+TYPES = {"length": "float64", "width": "float32", "petal length": "Float64", "petal width": "float64"}
+# Searches and corrections answer as the model inside does, which has `set_output` for them.
+OF_FRAMES = sorted(name for name in MODELS if hasattr(fitted(name), "get_feature_names_out"))
+# What rounding to single precision in one column changes.
+TOLERANCE = dict(rtol=2e-5, atol=2e-6)
+
+
+def frame_of(library, values=VALUES):
+    if library == "pandas":
+        return pd.DataFrame(values, columns=NAMES, index=INDEX).astype(TYPES)
+    pl = pytest.importorskip("polars")
+    return pl.DataFrame(values, schema=NAMES).with_columns(pl.col("width").cast(pl.Float32))
+
+
+def fitted_to(name, rows, library):
+    """A model of this name fitted to other rows."""
+    model = clone(fitted(name))
+    if library is not None:
+        model.set_output(transform=library)
+    return model.fit(rows, Y > 0 if "enormalized" in name or name == "sparse Fisher" else Y)
+
+
+def answers(model, rows):
+    """What a model says in the space of inputs or of features, by method."""
+    found = {"transform": model.transform(rows)}
+    for name in sorted(IN_INPUT_SPACE & set(dir(model))):
+        if name == "inverse_transform":
+            found[name] = model.inverse_transform(found["transform"])
+        elif name == "navigate":
+            found[name] = model.navigate(rows[:1], rows[-1:], 3)
+        else:
+            found[name] = getattr(model, name)(*([rows] if name in ROW_BY_ROW else []))
+    return found
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+@pytest.mark.parametrize("name", OF_FRAMES)
+def test_frames_come_back_as_frames_with_the_numbers_of_arrays(name, library):
+    if name == "compressed pipeline":
+        pytest.skip("a pipeline of scikit-learn")
+    frame = frame_of(library)
+    model = fitted_to(name, frame, library)
+    expected, found = answers(fitted_to(name, VALUES, None), VALUES), answers(model, frame)
+    for method, values in found.items():
+        assert type(values).__module__.partition(".")[0] == library, method
+        np.testing.assert_allclose(np.asarray(values, dtype=float), expected[method], err_msg=method, **TOLERANCE)
+        if library == "pandas" and method in ROW_BY_ROW | {"transform"}:
+            assert list(values.index) == INDEX, method
+        is_input = method in model._in_input_space
+        assert list(values.columns) == (NAMES if is_input else list(model.get_feature_names_out())), method
+        if is_input:
+            assert list(map(str, values.dtypes)) == list(map(str, frame.dtypes)), method
+
+
+@pytest.mark.parametrize("name", OF_FRAMES)
+def test_settings_of_scikit_learn_count_and_arrays_are_the_default(name):
+    if name == "compressed pipeline":
+        pytest.skip("a pipeline of scikit-learn")
+    frame = frame_of("pandas")
+    with config_context(transform_output="pandas"):
+        model = fitted_to(name, frame, None)
+        inside = answers(model, frame)
+    assert all(type(values) is pd.DataFrame for values in inside.values())
+    for method, values in answers(model, frame).items():
+        assert type(values) is np.ndarray, method
+        np.testing.assert_allclose(np.asarray(inside[method], dtype=float), values, err_msg=method, **TOLERANCE)
