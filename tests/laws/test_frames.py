@@ -81,3 +81,50 @@ def test_settings_of_scikit_learn_count_and_arrays_are_the_default(name):
     for method, values in answers(model, frame).items():
         assert type(values) is np.ndarray, method
         np.testing.assert_allclose(np.asarray(inside[method], dtype=float), values, err_msg=method, **TOLERANCE)
+
+
+CITY = ["Bern", "Basel", "Genève"] * (len(X) // 3)
+
+
+def damaged(library, damage):
+    """A frame with a column of text, dates, NaN or infinity."""
+    if library == "pandas":
+        changes = {
+            "text": dict(city=CITY),
+            "some text": dict(city=np.array([1.0, 2.0, "unknown"] * (len(X) // 3), dtype=object)),
+            "dates": dict(city=pd.date_range("2020-01-01", periods=len(X))),
+            "NaN": dict(city=[1.0, 2.0, None] * (len(X) // 3)),
+            "infinity": dict(city=[1.0, 2.0, np.inf] * (len(X) // 3)),
+        }
+        return frame_of(library).assign(**changes[damage])
+    pl = pytest.importorskip("polars")
+    if damage == "some text":
+        pytest.skip("columns of polars have one type")
+    values = damaged("pandas", damage)["city"].to_list()
+    return frame_of(library).with_columns(pl.Series("city", values))
+
+
+SAID = {
+    "text": "column 'city' holds text ('Bern')",
+    "some text": "column 'city' holds text in 25 of 75 rows ('unknown' in row 2)",
+    "dates": "column 'city' holds dates",
+    "NaN": "contains NaN: 25 missing entries in column 'city' (25). ",
+    "infinity": "contains infinity: 25 infinite entries in column 'city' (25). ",
+}
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+@pytest.mark.parametrize("damage", SAID)
+@pytest.mark.parametrize("name", sorted(set(MODELS) - {"compressed pipeline", "compressed calibration"}))
+def test_columns_that_hold_no_numbers_are_named(name, damage, library):
+    model, frame = clone(fitted(name)), damaged(library, damage)
+    if damage == "NaN" and hasattr(model, "missing_values"):
+        model.fit(frame)
+        return
+    is_inside = type(model).__name__ in ("Renormalized", "CompressedClassifier", "CompressedRegressor", "CompressedDetector")
+    if library == "polars" and damage == "dates" and is_inside:
+        pytest.skip("scikit-learn makes numbers of the dates of polars")
+    with pytest.raises((ValueError, TypeError)) as info:
+        model.fit(frame, Y > 0 if "enormalized" in name or name == "sparse Fisher" else Y)
+    said = str(info.value)
+    assert SAID[damage] in said and "KernelImputer" in said or damage in ("text", "dates") and SAID[damage] in said

@@ -6,13 +6,45 @@ from datetime import date, time, timedelta
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_array
 
+from preimage._engine.arrays import is_sparse
 from preimage._engine.frames import OBJECTS, TEXT, TIMES, frame_library
 
+# What NumPy and Python say of entries that are no numbers, and scikit-learn of those that are not finite.
+NO_NUMBERS = ("could not convert", "Unable to convert", "float() argument must be", "Cannot cast")
+NOT_FINITE = ("contains NaN", "contains infinity")
 # Most columns that a message names.
 MOST_NAMED = 5
 # Longest entry that a message repeats.
 LONGEST = 30
+
+
+def refuse_columns(estimator: Any, who: str, X: Any, error: Exception, *, allows_nan: bool = False) -> None:
+    """Say in the names of columns what scikit-learn has refused in X, if it is text, NaN or infinity; else do nothing.
+
+    Parameters
+    ----------
+    estimator : estimator
+    who : str
+        Estimator and method.
+    X : rows
+        As given by the user.
+    error : Exception
+        What scikit-learn or NumPy said.
+    allows_nan : bool, default=False
+        Whether NaN is a missing entry that is allowed.
+    """
+    said = str(error)
+    if said.startswith(NO_NUMBERS):
+        refuse_words(who, X, takes_categories=hasattr(estimator, "categorical_features"))
+    if is_sparse(X) or not any(words in said for words in NOT_FINITE):
+        return
+    try:
+        values = check_array(X, dtype=np.float64, ensure_all_finite=False)
+    except (TypeError, ValueError):  # of text that the estimator takes
+        return
+    refuse_holes(who, X, values, fills=hasattr(estimator, "missing_values"), allows_nan=allows_nan)
 
 
 def refuse_words(who: str, X: Any, *, takes_categories: bool = False) -> None:

@@ -33,6 +33,10 @@ class FrameLibrary(ABC):
         return isinstance(X, getattr(self.module, "DataFrame", ()))
 
     @abstractmethod
+    def rows(self, X: Any, numbers: np.ndarray) -> Any:
+        """The rows with these numbers."""
+
+    @abstractmethod
     def column(self, X: Any, place: int) -> Any:
         """A column, as a series."""
 
@@ -73,6 +77,9 @@ class Pandas(FrameLibrary):
     """Data frames with an index, whose types of columns come from NumPy, pandas and Arrow."""
 
     name = "pandas"
+
+    def rows(self, X: Any, numbers: np.ndarray) -> Any:
+        return X.iloc[numbers]
 
     def column(self, X: Any, place: int) -> Any:
         return X.iloc[:, place]
@@ -131,6 +138,9 @@ class Polars(FrameLibrary):
     """Data frames without an index, all of whose types have a missing value."""
 
     name = "polars"
+
+    def rows(self, X: Any, numbers: np.ndarray) -> Any:
+        return X[numbers]
 
     def column(self, X: Any, place: int) -> Any:
         return X.to_series(place)

@@ -49,7 +49,7 @@ from preimage._engine.arrays import (
     take_rows,
     without_frame,
 )
-from preimage._engine.column_faults import refuse_holes, refuse_words
+from preimage._engine.column_faults import refuse_columns, refuse_words
 from preimage._engine.finite import NOBODY, current_method, is_finite, is_moderate, refuse_far_queries, training_inputs
 from preimage._engine.frames import frame_library
 from preimage._engine.memory import memory_budget
@@ -438,16 +438,12 @@ def _blaming_columns(estimator: Any, X: Rows, allow_missing: bool) -> Iterator[N
     Of data frames this is looked at before: some libraries make numbers of dates and of text.
     """
     who = type(estimator).__name__ if current_method() == NOBODY else current_method()
-    takes_categories = hasattr(estimator, "categorical_features")
     if frame_library(X) is not None:
-        refuse_words(who, X, takes_categories=takes_categories)
+        refuse_words(who, X, takes_categories=hasattr(estimator, "categorical_features"))
     try:
         yield
     except (ValueError, TypeError) as error:
-        refuse_words(who, X, takes_categories=takes_categories)
-        if not is_sparse(X) and any(word in str(error) for word in ("contains NaN", "contains infinity")):
-            values = check_array(X, dtype=np.float64, ensure_all_finite=False)
-            refuse_holes(who, X, values, fills=hasattr(estimator, "missing_values"), allows_nan=allow_missing)
+        refuse_columns(estimator, who, X, error, allows_nan=allow_missing)
         raise
 
 
