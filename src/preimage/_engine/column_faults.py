@@ -66,7 +66,9 @@ def refuse_words(who: str, X: Any, *, takes_categories: bool = False) -> None:
     it = "it" if len(faults) == 1 else "them"
     remedies = [f"Leave {it} out, or encode {it} in numbers, for instance with scikit-learn's OneHotEncoder."]
     if takes_categories:
-        remedies.append(f"{who.partition('.')[0]}(categorical_features=[...]) takes the names of columns of categories.")
+        remedies.append(
+            f"{who.partition('.')[0]}(categorical_features=[...]) takes the names of columns of categories."
+        )
     if any(0 < fault.n_words < fault.n_rows for fault in faults):
         remedies.append("Words that mark missing values should be NaN, which KernelImputer fills.")
     if any(fault.is_digits for fault in faults):

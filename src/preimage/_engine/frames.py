@@ -1,7 +1,7 @@
 """Data frames of pandas and polars in memory: what their columns hold, and results as frames.
 
-Neither library is imported here: whoever has a frame has imported it, and scikit-learn imports the one that `set_output`
-names.
+Neither library is imported here: whoever has a frame has imported its library, and the one that `set_output` names is
+imported where scikit-learn's settings are read.
 """
 
 import sys

@@ -40,7 +40,7 @@ from preimage._engine.validation import (
     is_stream,
 )
 from preimage._engine.warnings import warn_user
-from preimage.estimators._frames import IN_INPUT_SPACE, in_frames, remember_types
+from preimage.estimators._input_frames import IN_INPUT_SPACE, in_frames, remember_types
 from preimage.feature_space import Expansion, Subspace
 from preimage.persistence import Saved
 from preimage.solvers import PreimageResult

@@ -176,9 +176,7 @@ class Columns:
         places = np.cumsum(np.ones_like(self.is_valid) if keeps_empty else self.is_valid) - 1
         named = zip(self.numbers, self.categories, strict=True)
         words = {
-            int(places[column]): found
-            for column, found in named
-            if found.dtype.kind == "O" and self.is_valid[column]
+            int(places[column]): found for column, found in named if found.dtype.kind == "O" and self.is_valid[column]
         }
         if words:
             filled = filled.astype(object)

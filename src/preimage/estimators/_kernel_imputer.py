@@ -53,8 +53,8 @@ from preimage._models.components import Wanted
 from preimage.descent import Box
 from preimage.eigensolvers import EigenOptions
 from preimage.estimators._estimator import Estimator
-from preimage.estimators._frames import WRAPPED
 from preimage.estimators._imputed_columns import Columns
+from preimage.estimators._input_frames import WRAPPED
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
     as_selector,

@@ -21,7 +21,7 @@ from preimage._engine.typing import Array, Rows, Seed, Targets
 from preimage._engine.validation import Interval, check_parameters, generator
 from preimage._models.completion import HiddenRows, fit_incomplete, neighbor_start
 from preimage.estimators._estimator import Estimator
-from preimage.estimators._frames import WRAPPED
+from preimage.estimators._input_frames import WRAPPED
 from preimage.estimators._kernel_imputer import CONDITIONAL, ENERGY, KernelImputer
 from preimage.estimators._missing_entries import check_incomplete, known_entries
 from preimage.kernels import Gaussian
