@@ -6,7 +6,7 @@ imported where scikit-learn's settings are read.
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -204,14 +204,14 @@ def floating_types(X: Any) -> list[str]:
 
 
 def as_frame(
-    values: np.ndarray, names: Sequence[str], library: str, index_of: Any = None, types: Sequence[str] | None = None
+    values: np.ndarray, names: Iterable[str], library: str, index_of: Any = None, types: Sequence[str] | None = None
 ) -> Any:
     """An array as a data frame.
 
     Parameters
     ----------
     values : array of shape (q, d)
-    names : sequence of d str
+    names : d str
     library : "pandas" or "polars"
     index_of : object, optional
         A frame of pandas of q rows gives its index to one of pandas.
@@ -224,7 +224,7 @@ def as_frame(
     return made.frame([made.floating(values[:, j], name) for j, name in enumerate(types)], named, index_of)
 
 
-def as_completed_frame(values: np.ndarray, names: Sequence[str], library: str, X: Any, places: Sequence[int]) -> Any:
+def as_completed_frame(values: np.ndarray, names: Iterable[str], library: str, X: Any, places: Sequence[int]) -> Any:
     """Rows of which some entries were filled as a data frame, in whose columns nothing else changes.
 
     A column in which no entry differs is that of X itself, if both frames are of one library. Others keep its type if
@@ -234,7 +234,7 @@ def as_completed_frame(values: np.ndarray, names: Sequence[str], library: str, X
     ----------
     values : array of shape (q, d)
         Numbers, or objects if there is text.
-    names : sequence of d str
+    names : d str
     library : "pandas" or "polars"
     X : data frame of q rows
         What was completed.
