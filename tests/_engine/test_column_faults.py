@@ -2,8 +2,11 @@
 
 import numpy as np
 import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 
-from preimage import KernelImputer, KernelPCA
+from preimage import KernelImputer, KernelPCA, compress
 from preimage._engine.column_faults import refuse_holes, refuse_words
 
 pd = pytest.importorskip("pandas")
@@ -68,3 +71,12 @@ def test_infinity_is_said_to_those_who_fill_nan():
     ):
         refuse_holes("KernelImputer.fit", spoiled, spoiled, fills=True, allows_nan=True)
     refuse_holes("KernelImputer.fit", X, np.where(X > 1, np.nan, X), fills=True, allows_nan=True)
+
+
+def test_functions_with_arguments_by_name_name_columns():
+    model = SVC().fit(X, X[:, 0] > 0)
+    with pytest.raises(ValueError, match="column 'b' holds text"):
+        compress(estimator=model, n_points=3, X=FRAME.assign(b="Bern"))
+    scaled = make_pipeline(StandardScaler(), SVC()).fit(X, X[:, 0] > 0)
+    with pytest.raises(ValueError, match="column 'b' holds text"):
+        compress(estimator=scaled, n_points=3, X=FRAME.assign(b="Bern"))

@@ -99,7 +99,7 @@ def refuse_arguments(
         return
     X = arguments[1] if len(arguments) > 1 else options.get("X")
     if frame_library(X) is not None and not _is_ours(error):  # of a model of scikit-learn inside
-        refuse_columns(arguments[0], who, X, error)
+        refuse_columns(arguments[0] if arguments else None, who, X, error)
     if _is_meant_for_users(error):
         return
     try:
