@@ -292,6 +292,8 @@ def coded(source: Source, categories: Mapping[str, Sequence[str]], names: Sequen
     """
     layout = source.layout
     places = {layout.find(name): known for name, known in categories.items()}
+    if layout.index in places:
+        raise DataError(f"{source.path}: column {layout.labels[layout.index]!r} names rows, and is no category.")
     places = {place: known for place, known in places.items() if layout.kinds[place] is not Kind.MEASUREMENT}
     if not places and names is None:
         return source
