@@ -335,8 +335,9 @@ def _text_source(path: Path, options: TableOptions, label: str | None) -> Source
 def _excel_source(path: Path, options: TableOptions, label: str | None) -> Source:
     """A sheet, which is in memory as a whole; its cells are read as if they were text."""
     arrow = need("pyarrow", "Excel files")
-    rows = read_sheet(path, options.sheet)
-    quoted = ["\t".join('"' + cell.replace('"', '""') + '"' for cell in row) + "\n" for row in rows]
+    sheet = read_sheet(path, options.sheet)
+    line = lambda row: "\t".join('"' + cell.replace('"', '""').replace("\n", " ") + '"' for cell in row) + "\n"
+    quoted = [line(row) for row in sheet.rows]
     beginning = understand(quoted, True, replace(options, delimiter="\t", decimal=options.decimal or "."))
     by_column = [
         arrow.array([row[place] for row in beginning.rows], arrow.string()) for place in range(beginning.width)
