@@ -4,7 +4,7 @@ import re
 import zipfile
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cache
 from pathlib import Path
@@ -48,6 +48,8 @@ class Sheet:
     name : str
     others : tuple of str
         Names of the other sheets.
+    height, width : int
+        Numbers of rows and columns.
     rows : list of list of str
         All of one length. Numbers are written as Python does, dates as ISO 8601 does.
     kinds : list of str
@@ -58,23 +60,48 @@ class Sheet:
         For columns whose numbers are shown with one unit, such as % or €, that unit.
     merged : list of (int, int, int, int)
         Merged cells: first row, first column, last row and last column of each area.
+    first_row : int
+        The first row of values, where this is known.
+    columns : tuple of set of str
+        What the cells of each column are from there on, but for empty ones and errors.
     """
 
     name: str
     others: tuple[str, ...]
+    height: int
+    width: int
     rows: list[list[str]]
     kinds: list[str]
     styles: dict[int, str]
     units: dict[int, str]
     merged: list[tuple[int, int, int, int]]
 
-    @property
-    def width(self) -> int:
-        return len(self.rows[0])
+    first_row: int = 0
+    columns: tuple[set[str], ...] = ()
 
-    def kinds_of(self, column: int, start: int = 0) -> set[str]:
-        """What the cells of a column are from a row on, but for empty ones and errors."""
-        return {kinds[column] for kinds in self.kinds[start:]} - {NOTHING, ERROR}
+    def of_table(self, first_row: int) -> "Sheet":
+        """The same without its cells, of which a table with these values has copies."""
+        columns = (set[str]().union(*of_column) for of_column in zip(*self.kinds[first_row:]))
+        found = tuple(kinds - {NOTHING, ERROR} for kinds in columns)
+        return replace(self, rows=[], kinds=[], first_row=first_row, columns=found)
+
+    def lines(self) -> list[str]:
+        """The rows as lines of text with tabs between values; titles above the table have fewer values than it."""
+        above = next((place for place, row in enumerate(self.rows) if 2 * sum(map(bool, row)) > self.width), 0)
+        rows = [*(row[: _filled(row)] for row in self.rows[:above]), *self.rows[above:]]
+        quoted = lambda cell: '"' + cell.replace('"', '""').replace("\n", " ") + '"'
+        return ["\t".join(map(quoted, row)) + "\n" for row in rows]
+
+    def check_merged(self, places: dict[int, str]) -> None:
+        """Refuse merged cells in columns of values, whose names are given by their places: only the first has one."""
+        for top, left, bottom, right in self.merged:
+            names = [name for place, name in places.items() if left <= place <= right]
+            if names and bottom >= self.first_row:
+                area = f"{letters_of(left)}{top + 1}:{letters_of(right)}{bottom + 1}"
+                raise FileError(
+                    f"its cells {area} are merged, of which only the first has a value. Split them, or leave the "
+                    f"column out: --exclude {names[0]}"
+                )
 
 
 def read_sheet(path: Path, sheet: str | None = None) -> Sheet:
@@ -266,7 +293,7 @@ class _Reader:
         rows = [row[:width] + [""] * (width - len(row)) for row in self.rows]
         kinds = [kinds[:width].ljust(width, NOTHING) for kinds in self.kinds[: len(rows)]]
         styles = {column: style for (column, style), _ in reversed(self.counts.most_common())}
-        return Sheet(name, others, rows, kinds, styles, self._units(), self.merged)
+        return Sheet(name, others, len(rows), width, rows, kinds, styles, self._units(), self.merged)
 
     def _units(self) -> dict[int, str]:
         found: dict[int, set[str]] = {}

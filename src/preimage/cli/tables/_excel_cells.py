@@ -272,8 +272,8 @@ def _by_rows(changes: Iterable[Change], sheet: Sheet) -> Iterator[tuple[int, dic
     """Changes row by row."""
     for row, cells in groupby(changes, lambda change: change[0]):
         found = {column: value for _, column, value in cells}
-        if not (row < len(sheet.rows) and max(found) < sheet.width):
-            raise ValueError(f"The sheet has {len(sheet.rows)} rows and {sheet.width} columns; row {row} is changed.")
+        if not (row < sheet.height and max(found) < sheet.width):
+            raise ValueError(f"The sheet has {sheet.height} rows and {sheet.width} columns; row {row} is changed.")
         yield row, found
 
 
