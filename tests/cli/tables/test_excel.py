@@ -226,7 +226,7 @@ def test_sheets_have_names_and_numbers(tmp_path):
     ],
 )
 def test_damaged_sheets_are_refused(xml, tmp_path):
-    with pytest.raises(FileError, match="no Excel file .* or damaged: "):
+    with pytest.raises(FileError, match=r"no Excel file .* or damaged: "):
         sheet_of(tmp_path, xml)
 
 

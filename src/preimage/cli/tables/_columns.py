@@ -136,9 +136,10 @@ class Layout:
 
     def unit(self, place: int) -> str:
         """What a column is measured in, as its numbers, the line below the header or its name say; empty if none do."""
-        of_name = _UNIT.fullmatch(self.labels[place]) if self.names is not None else None
+        found = _UNIT.fullmatch(self.labels[place]) if self.names is not None else None
         of_line = "" if self.units is None else self.units[place].strip().strip("()[]")
-        return self.formats[place].unit or of_line or self.shown_units.get(place) or (of_name[1].strip() if of_name else "")
+        of_name = found[1].strip() if found else ""
+        return self.formats[place].unit or of_line or self.shown_units.get(place, "") or of_name
 
     def use(self, place: int) -> str:
         """What a column is for."""

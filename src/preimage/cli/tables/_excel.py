@@ -40,7 +40,7 @@ _NAMED = 5
 class Sheet:
     """The cells of a sheet without empty rows and columns at the end, from the first row and column on.
 
-    Cells are read as they are stored, whatever is shown: a share of 25 % is 0.25, hidden rows and columns are there,
+    Cells are read as they are stored, whatever is shown: 25 % is 0.25, hidden rows and columns are there,
     and of merged cells the first one has the value.
 
     Attributes

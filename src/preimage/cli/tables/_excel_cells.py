@@ -296,7 +296,7 @@ def _to_be_computed_again(book: Workbook) -> dict[str, bytes | None]:
     The order of computation, which names cells with formulas, is left out: programs make it anew.
     """
     chains = {name: part for name, (what, part) in book.parts.items() if what == "calcChain"}
-    if not chains and not any(map(lambda part: _has_formulas(book, part), book.sheets.values())):
+    if not chains and not any(_has_formulas(book, part) for part in book.sheets.values()):
         return {}
     changed: dict[str, bytes | None] = {book.part: _computed_when_opened(book.archive.read(book.part))}
     if chains:
@@ -322,8 +322,9 @@ def _computed_when_opened(workbook: bytes) -> bytes:
     elements = _elements(workbook)
     for name, attributes, start, end in elements:
         if local(name) == "calcPr":
-            others = "".join(f" {key}={quoteattr(value)}" for key, value in attributes.items() if key != "fullCalcOnLoad")
-            return b"".join((workbook[:start], f'<{name}{others} fullCalcOnLoad="1"/>'.encode(), workbook[end:]))
+            wished = {**attributes, "fullCalcOnLoad": "1"}
+            tag = " ".join([f"<{name}", *(f"{key}={quoteattr(value)}" for key, value in wished.items())])
+            return b"".join((workbook[:start], f"{tag}/>".encode(), workbook[end:]))
     name, end = max(
         ((name, end) for name, _, _, end in elements if local(name) in _BEFORE_CALCULATION), key=lambda found: found[1]
     )
@@ -349,7 +350,9 @@ def _elements(part: bytes) -> list[tuple[str, dict[str, str], int, int]]:
         tag = _TAG.match(part, start)
         assert tag is not None
         is_closed = tag[0].endswith(b"/>")
-        found.append((name, attributes, start, tag.end() if is_closed else part.index(b">", parser.CurrentByteIndex) + 1))
+        found.append(
+            (name, attributes, start, tag.end() if is_closed else part.index(b">", parser.CurrentByteIndex) + 1)
+        )
 
     parser.StartElementHandler = lambda name, attributes: opened.append((name, attributes, parser.CurrentByteIndex))
     parser.EndElementHandler = end

@@ -366,7 +366,7 @@ def _changed_cells(matrices: Iterator[Array], frame: Frame, sheet: Sheet) -> Ite
 
 
 def _new_values(cells: Cells, kinds: set[str]) -> list[Any]:
-    """The values for some cells of a column, and None for those that stay; `kinds` says what cells of the column are."""
+    """The values for some cells of a column, and None for those that stay; `kinds` says what its cells are."""
     if cells.numbers is None or cells.form is None:
         return [None] * len(cells.there)
     texts, numbers = cells.form.texts(cells.numbers), cells.form.rounded(cells.numbers).tolist()

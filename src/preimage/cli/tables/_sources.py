@@ -27,6 +27,7 @@ from preimage.cli.tables._excel import DATE, TEXT, Sheet, read_sheet
 from preimage.cli.tables._kinds import Kind, kind_of
 from preimage.cli.tables._numbers import MISSING_WORDS, NotANumber, NumberFormat, Words, numbers_of, starts_with_zero
 from preimage.cli.tables._paths import TABLES, check_regular, compression_of, format_of, identity_of, need
+from preimage.cli.tables._recognised import check_recognised
 from preimage.cli.tables._text import Dialect, TextRows
 
 SOURCE_FORMATS = "CSV, TSV, TXT (also .gz, .zst), Excel (.xlsx), NumPy (.npy) or Parquet (.parquet)"
@@ -250,6 +251,7 @@ def open_source(
         Whether a table without a column of numbers is refused.
     """
     check_regular(path)
+    check_recognised(path)
     kind = format_of(path)
     if kind not in OPENERS:
         what = {

@@ -84,8 +84,7 @@ def unescaped(text: str) -> str:
 
 def parts_of(archive: zipfile.ZipFile, part: str) -> dict[str, tuple[str, str]]:
     """What a part refers to: by its identifier, the last word of its type, and the part; "" is the whole workbook."""
-    folder, name = posixpath.split(part)
-    targets = {}
+    folder, targets = posixpath.dirname(part), {}
     for _, tag, found in _tags(archive, related(part)):
         if tag == "Relationship" and found.get("TargetMode") != "External":
             whole = posixpath.normpath(posixpath.join("/", folder, found["Target"])).lstrip("/")
@@ -127,7 +126,9 @@ class Workbook:
         part = next((part for what, part in parts_of(archive, "").values() if what == "officeDocument"), "")
         if not part:
             raise FileError("it has no workbook.")
-        parts, shown, hidden, starts_1904 = parts_of(archive, part), {}, {}, False
+        parts, starts_1904 = parts_of(archive, part), False
+        shown: dict[str, str] = {}
+        hidden: dict[str, str] = {}
         for _, tag, found in _tags(archive, part):
             if tag == "workbookPr":
                 starts_1904 = found.get("date1904") in ("1", "true")
@@ -187,6 +188,10 @@ def _tags(archive: zipfile.ZipFile, part: str) -> list[tuple[str, str, dict[str,
         if len(found) > MOST_HELD_TAGS:
             raise FileError(f"its sheets and formats are described by more than {MOST_HELD_TAGS:,} XML tags.")
 
+    def end(name: str, texts: list[str]) -> None:
+        around.pop()
+        texts.clear()
+
     with archive.open(part) as opened:
-        parse(opened, begin, lambda name, texts: around.pop() and None)
+        parse(opened, begin, end)
     return found
