@@ -24,10 +24,11 @@ from preimage.cli.tables._columns import (
     listed,
 )
 from preimage.cli.tables._dialect import Beginning, read_beginning, understand
-from preimage.cli.tables._excel import read_sheet
+from preimage.cli.tables._excel import DATE, TEXT, Sheet, read_sheet
 from preimage.cli.tables._kinds import Kind, kind_of
 from preimage.cli.tables._numbers import MISSING_WORDS, NotANumber, NumberFormat, Words, numbers_of, starts_with_zero
 from preimage.cli.tables._paths import TABLES, check_regular, compression_of, format_of, identity_of, need
+from preimage.cli.tables._recognised import check_recognised
 from preimage.cli.tables._text import Dialect, TextRows
 
 SOURCE_FORMATS = "CSV, TSV, TXT (also .gz, .zst), Excel (.xlsx), NumPy (.npy) or Parquet (.parquet)"
@@ -71,6 +72,8 @@ class Source:
         What the user said about the table.
     rows : TextRows or None
         Those of a text file, and how it is written.
+    sheet : Sheet or None
+        Where the table is in a workbook, without its cells.
     schema : pyarrow schema or None
         Types of the columns, where the file has such.
     values : array of shape (n, d) or None
@@ -95,6 +98,7 @@ class Source:
     is_estimate: bool = False
     options: TableOptions = DEFAULTS
     rows: TextRows | None = None
+    sheet: Sheet | None = None
     schema: Any = None
     values: Any = None
     classes: Any = None
@@ -213,7 +217,8 @@ class Source:
         header = "" if layout.names is not None else "no "
         units = ", a line of units" if layout.units is not None else ""
         dialect = "" if self.dialect is None else self.dialect.described()
-        about = f"{self.path.name}: {rows}, {counted(layout.labels, 'column')}, {header}header{units}{dialect}."
+        sheet = f"sheet {self.sheet.name!r}, " if self.sheet is not None and self.sheet.others else ""
+        about = f"{self.path.name}: {sheet}{rows}, {counted(layout.labels, 'column')}, {header}header{units}{dialect}."
         return "\n  ".join([about, *layout.described(most)]) if self.is_table else about
 
     def _check_finite(self, chunk: Array, start: int, with_missing: bool) -> None:
@@ -256,6 +261,7 @@ def open_source(
         Whether a table without a column of numbers is refused.
     """
     check_regular(path)
+    check_recognised(path)
     kind = format_of(path)
     if kind not in OPENERS:
         what = {
@@ -365,7 +371,10 @@ def _inflation(path: Path) -> int:
     return 1 if compression_of(path) is None else COMPRESSION
 
 
-def _layout_of_texts(beginning: Beginning, options: TableOptions, label: str | None) -> Layout:
+def _layout_of_texts(
+    beginning: Beginning, options: TableOptions, label: str | None, told: Mapping[int, Kind] | None = None
+) -> Layout:
+    """What the columns are for; `told` are the kinds of columns of numbers that the file says to be none."""
     numbers, names = beginning.dialect.numbers, beginning.names
     columns = [[row[place] for row in beginning.rows] for place in range(beginning.width)]
     formats: list[NumberFormat | Words] = []
@@ -374,6 +383,7 @@ def _layout_of_texts(beginning: Beginning, options: TableOptions, label: str | N
         name = "" if names is None else names[place]
         form = numbers.of_column(texts)
         kind = kind_of(name, texts, form)
+        kind = (told or {}).get(place, kind) if kind is Kind.MEASUREMENT else kind
         if kind is Kind.EMPTY and not beginning.is_whole and name:
             kind = Kind.MEASUREMENT  # nothing in the first rows, and perhaps numbers later
         formats.append(Words.of_truths(texts) if kind is Kind.TRUTH else form)
@@ -409,16 +419,18 @@ def _text_source(path: Path, options: TableOptions, label: str | None) -> Source
 def _excel_source(path: Path, options: TableOptions, label: str | None) -> Source:
     """A sheet, which is in memory as a whole; its cells are read as if they were text."""
     arrow = need("pyarrow", "Excel files")
-    rows = read_sheet(path, options.sheet)
-    quoted = ["\t".join('"' + cell.replace('"', '""') + '"' for cell in row) + "\n" for row in rows]
-    beginning = understand(quoted, True, replace(options, delimiter="\t", decimal=options.decimal or "."))
-    by_column = [
-        arrow.array([row[place] for row in beginning.rows], arrow.string()) for place in range(beginning.width)
-    ]
-    read = lambda places: iter([[by_column[place] for place in places]] if beginning.rows else [])
-    layout = _layout_of_texts(beginning, options, label)
+    sheet = read_sheet(path, options.sheet)
+    beginning = understand(sheet.lines(), True, replace(options, delimiter="\t", decimal=options.decimal or "."))
+    first = beginning.first_line
+    rows, sheet = sheet.rows[first : first + len(beginning.rows)], sheet.of_table(first)
+    by_column = [arrow.array(texts, arrow.string()) for texts in zip(*rows)]
+    read = lambda places: iter([[by_column[place] for place in places]] if rows else [])
+    told = {frozenset(TEXT): Kind.CODE, frozenset(DATE): Kind.DATE}
+    kinds = {place: told[kinds] for place, kinds in enumerate(map(frozenset, sheet.columns)) if kinds in told}
+    layout = replace(_layout_of_texts(beginning, options, label, kinds), shown_units=sheet.units)
+    sheet.check_merged({place: layout.labels[place] for place in layout.taken})
     blocks = _blocks(layout, read, _row)
-    return Source(path, layout, np.dtype(float), len(beginning.rows), blocks, read)
+    return Source(path, layout, np.dtype(float), len(rows), blocks, read, sheet=sheet)
 
 
 def _blocks(layout: Layout, read: ReadColumns, where: Callable[[int], str]) -> Callable[[int, int], Iterator[Array]]:
