@@ -45,10 +45,12 @@ def understood(path, options=DEFAULTS):
     layout = source.layout
     places = list(range(len(layout.labels)))
     batches = list(source.columns(places))
-    texts = tuple(sum((batch[place].to_pylist() for batch in batches), []) for place in places)
+    texts = tuple([text for batch in batches for text in batch[place].to_pylist()] for place in places)
     kinds = tuple(KINDS.get(kind, kind.name) for kind in layout.kinds)
     encoding = "utf-8" if source.dialect is None else source.dialect.encoding
-    return Understood(source, layout.names, layout.units, kinds, layout.index, tuple(layout.taken), source.values, texts, encoding)
+    return Understood(
+        source, layout.names, layout.units, kinds, layout.index, tuple(layout.taken), source.values, texts, encoding
+    )
 
 
 def impute(found, matrix, gaps, path):

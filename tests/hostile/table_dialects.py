@@ -30,6 +30,8 @@ class Locale:
         What Excel shows where there is no value (#N/A).
     ansi : str
         The code page of Windows.
+    separator : str
+        The list separator of Windows, which also separates cells of CSV.
     """
 
     name: str
@@ -42,41 +44,124 @@ class Locale:
     error: str = "#N/A"
     ansi: str = "cp1252"
     minus: str = "-"
-
-    @property
-    def separator(self):
-        """Windows' list separator: a semicolon where commas separate decimals."""
-        return ";" if self.decimal == "," else ","
+    separator: str = ";"
 
 
 ISO = ("%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y%m%d", "%H:%M", "year")
 LOCALES = {
     locale.name: locale
     for locale in (
-        Locale("en-US", ".", ",", (("$", "", False), ("$", "", True), ("", " USD", False)), "", ("%m/%d/%Y", "%m/%d/%Y %H:%M", *ISO), ("TRUE", "FALSE")),
-        Locale("en-GB", ".", ",", (("£", "", False), ("GBP ", "", True)), "", ("%d/%m/%Y", *ISO), ("TRUE", "FALSE")),
-        Locale("de-DE", ",", ".", (("", " €", False), ("", " EUR", False), ("", f"{NO_BREAK}€", False)), " ", ("%d.%m.%Y", "%d.%m.%Y %H:%M", *ISO), ("WAHR", "FALSCH"), "#NV"),
+        Locale(
+            "en-US",
+            ".",
+            ",",
+            (("$", "", False), ("$", "", True), ("", " USD", False)),
+            "",
+            ("%m/%d/%Y", "%m/%d/%Y %H:%M", *ISO),
+            ("TRUE", "FALSE"),
+            separator=",",
+        ),
+        Locale(
+            "en-GB",
+            ".",
+            ",",
+            (("£", "", False), ("GBP ", "", True)),
+            "",
+            ("%d/%m/%Y", *ISO),
+            ("TRUE", "FALSE"),
+            separator=",",
+        ),
+        Locale(
+            "de-DE",
+            ",",
+            ".",
+            (("", " €", False), ("", " EUR", False), ("", f"{NO_BREAK}€", False)),
+            " ",
+            ("%d.%m.%Y", "%d.%m.%Y %H:%M", *ISO),
+            ("WAHR", "FALSCH"),
+            "#NV",
+        ),
         # Money before numbers, as Austria's Excel writes it.
-        Locale("de-AT", ",", ".", (("€ ", "", True), ("€ ", "", False)), " ", ("%d.%m.%Y", *ISO), ("WAHR", "FALSCH"), "#NV"),
-        Locale("de-CH", ".", "’", (("CHF ", "", False), ("CHF ", "", True)), "", ("%d.%m.%Y", *ISO), ("WAHR", "FALSCH"), "#NV"),
+        Locale(
+            "de-AT", ",", ".", (("€ ", "", True), ("€ ", "", False)), " ", ("%d.%m.%Y", *ISO), ("WAHR", "FALSCH"), "#NV"
+        ),
+        Locale(
+            "de-CH",
+            ".",
+            "’",
+            (("CHF ", "", False), ("CHF ", "", True)),
+            "",
+            ("%d.%m.%Y", *ISO),
+            ("WAHR", "FALSCH"),
+            "#NV",
+        ),
         # Since Windows 10 thousands are separated by U+202F, before by U+00A0; Excel's text files have both.
-        Locale("fr-FR", ",", NARROW, (("", " €", False), ("", f"{NO_BREAK}€", False)), f"{NO_BREAK}", ("%d/%m/%Y", *ISO), ("VRAI", "FAUX")),
+        Locale(
+            "fr-FR",
+            ",",
+            NARROW,
+            (("", " €", False), ("", f"{NO_BREAK}€", False)),
+            f"{NO_BREAK}",
+            ("%d/%m/%Y", *ISO),
+            ("VRAI", "FAUX"),
+        ),
         Locale("fr-CH", ".", "'", (("CHF ", "", False), ("", " CHF", False)), "", ("%d.%m.%Y", *ISO), ("VRAI", "FAUX")),
         Locale("es-ES", ",", ".", (("", " €", False),), " ", ("%d/%m/%Y", *ISO), ("VERDADERO", "FALSO"), "#N/D"),
-        Locale("it-IT", ",", ".", (("€ ", "", False), ("", " €", False)), "", ("%d/%m/%Y", *ISO), ("VERO", "FALSO"), "#N/D"),
-        Locale("pt-BR", ",", ".", (("R$ ", "", False), ("R$ ", "", True)), "", ("%d/%m/%Y", *ISO), ("VERDADEIRO", "FALSO"), "#N/D"),
+        Locale(
+            "it-IT", ",", ".", (("€ ", "", False), ("", " €", False)), "", ("%d/%m/%Y", *ISO), ("VERO", "FALSO"), "#N/D"
+        ),
+        Locale(
+            "pt-BR",
+            ",",
+            ".",
+            (("R$ ", "", False), ("R$ ", "", True)),
+            "",
+            ("%d/%m/%Y", *ISO),
+            ("VERDADEIRO", "FALSO"),
+            "#N/D",
+        ),
         # Sweden's minus is U+2212 in every program that uses ICU.
-        Locale("sv-SE", ",", NO_BREAK, (("", " kr", False), ("", f"{NO_BREAK}kr", False)), f"{NO_BREAK}", ISO, ("SANT", "FALSKT"), "#SAKNAS!", minus=MINUS),
-        Locale("pl-PL", ",", NO_BREAK, (("", " zł", False), ("", " PLN", False)), "", ("%d.%m.%Y", *ISO), ("PRAWDA", "FAŁSZ"), "#N/D!", "cp1250"),
-        Locale("ru-RU", ",", NO_BREAK, (("", " ₽", False), ("", " руб.", False)), "", ("%d.%m.%Y", *ISO), ("ИСТИНА", "ЛОЖЬ"), "#Н/Д", "cp1251"),
+        Locale(
+            "sv-SE",
+            ",",
+            NO_BREAK,
+            (("", " kr", False), ("", f"{NO_BREAK}kr", False)),
+            f"{NO_BREAK}",
+            ISO,
+            ("SANT", "FALSKT"),
+            "#SAKNAS!",
+            minus=MINUS,
+        ),
+        Locale(
+            "pl-PL",
+            ",",
+            NO_BREAK,
+            (("", " zł", False), ("", " PLN", False)),
+            "",
+            ("%d.%m.%Y", *ISO),
+            ("PRAWDA", "FAŁSZ"),
+            "#N/D!",
+            "cp1250",
+        ),
+        Locale(
+            "ru-RU",
+            ",",
+            NO_BREAK,
+            (("", " ₽", False), ("", " руб.", False)),
+            "",
+            ("%d.%m.%Y", *ISO),
+            ("ИСТИНА", "ЛОЖЬ"),
+            "#Н/Д",
+            "cp1251",
+        ),
     )
 }
-POINT = Locale("point", ".", "", (("$", "", False),), "", ISO, ("True", "False"))
+POINT = Locale("point", ".", "", (("$", "", False),), "", ISO, ("True", "False"), separator=",")
 
 
 @dataclass(frozen=True)
 class Tool:
-    """What a program writes. Tuples are choices; "locale" stands for what the country has.
+    """What a program writes. Texts are choices between blanks, where ``one*3 none`` is "one" in three of four cases.
 
     Attributes
     ----------
@@ -84,112 +169,333 @@ class Tool:
         What is known of it.
     weight : int
         How often it is drawn.
-    delimiters, encodings, ends, quoting, gaps : tuple of str
+    delimiters, encodings, ends, quoting, gaps : str
         "ansi" is the code page of the country, "list" its list separator, "error" its #N/A.
-    headers : tuple of str
+    headers : str
         "one", "none", "units" (a second line), or "brackets" (units in names).
-    above : tuple of str
-        What stands above the header: "", "titles", "comments" or "sep".
-    index : tuple of str
-        "pandas", "R", or "R short", whose header lacks a name.
+    above : str
+        What stands above the header: "titles", "comments" or "sep".
+    index : str
+        "pandas", "R", or "R-short", whose header lacks a name.
+    suffixes, compressions : str
+    last_ends : str
+        Whether the last line has an end.
+    footers : str
+        What stands below the rows: "empty" lines of separators, a "comment" or a "total".
     numbers : str
         "shown": as cells look; else as the program writes numbers of double precision.
     decimals : str
-        "locale", or the separator; where it is a comma, the delimiter is no comma.
+        "locale", or the separator.
     truths, dates : tuple of str
         Empty for those of the country.
     """
 
     why: str
     weight: int
-    delimiters: tuple
-    encodings: tuple
-    ends: tuple
-    quoting: tuple
-    gaps: tuple
-    headers: tuple = ("one",)
-    above: tuple = ("",)
-    index: tuple = ("",)
+    delimiters: str
+    encodings: str
+    ends: str = "CRLF"
+    quoting: str = "minimal"
+    gaps: str = "none"
+    headers: str = "one"
+    above: str = "none"
+    index: str = "none"
+    suffixes: str = ".csv"
+    compressions: str = "none"
+    last_ends: str = "same"
+    footers: str = "none"
     numbers: str = "repr"
     decimals: str = "."
     truths: tuple = ()
     dates: tuple = ()
-    suffixes: tuple = (".csv",)
-    final_end: tuple = (True,)
-    compressions: tuple = ("",)
-    footers: tuple = ("",)
 
 
-CRLF, LF, CR = "\r\n", "\n", "\r"
+WORDS = {
+    **{"none": "", "comma": ",", "semicolon": ";", "tab": "\t", "bar": "|", "blank": " "},
+    **{"LF": "\n", "CRLF": "\r\n", "CR": "\r", "one-blank": " "},
+}
+
+
+def choices(text):
+    """The words of a text, repeated as it says."""
+    return [word for part in text.split() for word, _, times in [part.partition("*")] for _ in range(int(times or 1))]
+
+
 PANDAS_DATES = ("%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "year")
 TOOLS = {
     "Excel CSV": Tool(
-        "Cells as they look, between list separators, in the code page of Windows; quotes where a cell has a quote, the "
-        "separator or a line end; errors by the country's name.",
-        10, ("list",), ("ansi",), (CRLF,), ("minimal",), ("", "", "", "error"), ("one", "one", "one", "brackets", "units"), ("", "", "", "titles"), numbers="shown", decimals="locale", footers=("", "", "", "", "empty", "empty", "total"),
+        "Cells as they look, between list separators, in the code page of Windows; quotes where a cell has a "
+        "quote, the separator or a line end; errors by the country's name.",
+        weight=10,
+        delimiters="list",
+        encodings="ansi",
+        ends="CRLF",
+        quoting="minimal",
+        gaps="none*3 error",
+        headers="one*3 brackets units",
+        above="none*3 titles",
+        footers="none*4 empty*2 total",
+        numbers="shown",
+        decimals="locale",
     ),
     "Excel CSV UTF-8": Tool(
         "The same in UTF-8 with a byte order mark, since 2016.",
-        7, ("list",), ("utf-8-sig",), (CRLF,), ("minimal",), ("", "", "", "error"), above=("", "", "", "titles"), numbers="shown", decimals="locale",
+        weight=7,
+        delimiters="list",
+        encodings="utf-8-sig",
+        ends="CRLF",
+        quoting="minimal",
+        gaps="none*3 error",
+        above="none*3 titles",
+        numbers="shown",
+        decimals="locale",
     ),
     "Excel Unicode text": Tool(
         "UTF-16 with a byte order mark, tabs; a cell with a comma is quoted too.",
-        4, ("\t",), ("utf-16",), (CRLF,), ("commas",), ("",), above=("", "", "titles"), numbers="shown", decimals="locale", suffixes=(".txt",),
+        weight=4,
+        delimiters="tab",
+        encodings="utf-16",
+        ends="CRLF",
+        quoting="commas",
+        gaps="none",
+        above="none*2 titles",
+        suffixes=".txt",
+        numbers="shown",
+        decimals="locale",
     ),
-    "Excel text": Tool("Tabs, in the code page.", 4, ("\t",), ("ansi",), (CRLF,), ("commas",), ("",), numbers="shown", decimals="locale", suffixes=(".txt", ".tsv")),
-    "Excel for Mac": Tool("Carriage returns alone end lines.", 2, ("list",), ("ansi",), (CR,), ("minimal",), ("",), numbers="shown", decimals="locale"),
+    "Excel text": Tool(
+        "Tabs, in the code page.",
+        weight=4,
+        delimiters="tab",
+        encodings="ansi",
+        ends="CRLF",
+        quoting="commas",
+        gaps="none",
+        suffixes=".txt .tsv",
+        numbers="shown",
+        decimals="locale",
+    ),
+    "Excel for Mac": Tool(
+        "Carriage returns alone end lines.",
+        weight=2,
+        delimiters="list",
+        encodings="ansi",
+        ends="CR",
+        quoting="minimal",
+        gaps="none",
+        numbers="shown",
+        decimals="locale",
+    ),
     "web export for Excel": Tool(
         "A first line says sep=; for Excel, which reads it.",
-        3, (";", ",", "\t"), ("utf-8-sig", "utf-8"), (CRLF, LF), ("minimal", "all"), ("",), above=("sep",), numbers="shown", decimals="locale",
+        weight=3,
+        delimiters="semicolon comma tab",
+        encodings="utf-8-sig utf-8",
+        ends="CRLF LF",
+        quoting="minimal all",
+        gaps="none",
+        above="sep",
+        numbers="shown",
+        decimals="locale",
     ),
     "LibreOffice": Tool(
-        "Cells as they look, with the delimiter, encoding and quoting that its dialogue is given; quotes around texts if asked.",
-        8, (",", ";", "\t", "|", "list"), ("utf-8", "utf-8", "utf-16", "ansi"), (LF,), ("minimal", "nonnumeric"), ("",), ("one", "one", "one", "none", "units"), ("", "", "titles"), numbers="shown", decimals="locale",
+        "Cells as they look, with the delimiter, encoding and quoting that its dialogue is given; quotes "
+        "around texts if asked.",
+        weight=8,
+        delimiters="comma semicolon tab bar list",
+        encodings="utf-8*2 utf-16 ansi",
+        ends="LF",
+        quoting="minimal nonnumeric",
+        gaps="none",
+        headers="one*3 none units",
+        above="none*2 titles",
+        numbers="shown",
+        decimals="locale",
     ),
     "pandas": Tool(
         "DataFrame.to_csv: the shortest digits that give the number back, an index without a name unless told.",
-        10, (",", ",", ",", ";", "\t", "|"), ("utf-8", "utf-8", "utf-8-sig", "utf-16"), (LF, LF, CRLF), ("minimal", "minimal", "nonnumeric", "all"), ("", "", "NA", "nan", "NULL"), ("one", "one", "one", "one", "none"), index=("", "pandas"), truths=("True", "False"), dates=PANDAS_DATES, compressions=("", "", "", "gz", "zst", "bz2"), suffixes=(".csv", ".csv", ".tsv", ".txt"),
+        weight=10,
+        delimiters="comma*3 semicolon tab bar",
+        encodings="utf-8*2 utf-8-sig utf-16",
+        ends="LF*2 CRLF",
+        quoting="minimal*2 nonnumeric all",
+        gaps="none*2 NA nan NULL",
+        headers="one*4 none",
+        index="none pandas",
+        suffixes=".csv*2 .tsv .txt",
+        compressions="none*3 gz zst bz2",
+        truths=("True", "False"),
+        dates=PANDAS_DATES,
     ),
     "pandas, decimal commas": Tool(
         "DataFrame.to_csv(sep=';', decimal=',').",
-        3, (";", ";", "\t", "|"), ("utf-8", "cp1252"), (LF, CRLF), ("minimal",), ("", "NA"), index=("", "pandas"), truths=("True", "False"), dates=PANDAS_DATES, decimals=",",
+        weight=3,
+        delimiters="semicolon*2 tab bar",
+        encodings="utf-8 cp1252",
+        ends="LF CRLF",
+        quoting="minimal",
+        gaps="none NA",
+        index="none pandas",
+        decimals=",",
+        truths=("True", "False"),
+        dates=PANDAS_DATES,
     ),
     "R write.csv": Tool(
         "Quotes around names and texts, 15 digits, a first column of row names without a name, NA.",
-        6, (",",), ("utf-8", "ansi"), (LF, CRLF), ("nonnumeric",), ("NA", "NA", ""), index=("R", "R", ""), numbers="R", truths=("TRUE", "FALSE"), dates=PANDAS_DATES,
+        weight=6,
+        delimiters="comma",
+        encodings="utf-8 ansi",
+        ends="LF CRLF",
+        quoting="nonnumeric",
+        gaps="NA*2 none",
+        index="R*2 none",
+        numbers="R",
+        truths=("TRUE", "FALSE"),
+        dates=PANDAS_DATES,
     ),
-    "R write.csv2": Tool("The same with semicolons and decimal commas.", 3, (";",), ("utf-8", "ansi"), (LF, CRLF), ("nonnumeric",), ("NA",), index=("R", "R", ""), numbers="R", decimals=",", truths=("TRUE", "FALSE"), dates=PANDAS_DATES),
+    "R write.csv2": Tool(
+        "The same with semicolons and decimal commas.",
+        weight=3,
+        delimiters="semicolon",
+        encodings="utf-8 ansi",
+        ends="LF CRLF",
+        quoting="nonnumeric",
+        gaps="NA",
+        index="R*2 none",
+        numbers="R",
+        decimals=",",
+        truths=("TRUE", "FALSE"),
+        dates=PANDAS_DATES,
+    ),
     "R write.table": Tool(
         "Blanks, quotes around texts, and a header that has no name for the row names.",
-        4, (" ", " ", "\t"), ("utf-8", "ansi"), (LF,), ("nonnumeric",), ("NA",), ("one", "one", "none"), index=("R short", "R short", ""), numbers="R", truths=("TRUE", "FALSE"), dates=PANDAS_DATES, suffixes=(".txt", ".dat"),
+        weight=4,
+        delimiters="blank*2 tab",
+        encodings="utf-8 ansi",
+        ends="LF",
+        quoting="nonnumeric",
+        gaps="NA",
+        headers="one*2 none",
+        index="R-short*2 none",
+        suffixes=".txt .dat",
+        numbers="R",
+        truths=("TRUE", "FALSE"),
+        dates=PANDAS_DATES,
     ),
-    "R readr and data.table": Tool("write_csv and fwrite: quotes where needed, no row names.", 3, (",", "\t"), ("utf-8",), (LF,), ("minimal",), ("NA", ""), numbers="R", truths=("TRUE", "FALSE"), dates=("%Y-%m-%d", "%Y-%m-%dT%H:%M:%SZ", "year"), suffixes=(".csv", ".tsv"), compressions=("", "", "gz")),
+    "R readr and data.table": Tool(
+        "write_csv and fwrite: quotes where needed, no row names.",
+        weight=3,
+        delimiters="comma tab",
+        encodings="utf-8",
+        ends="LF",
+        quoting="minimal",
+        gaps="NA none",
+        suffixes=".csv .tsv",
+        compressions="none*2 gz",
+        numbers="R",
+        truths=("TRUE", "FALSE"),
+        dates=("%Y-%m-%d", "%Y-%m-%dT%H:%M:%SZ", "year"),
+    ),
     "SAS": Tool(
-        "PROC EXPORT: numbers by BEST12., DATE9. and MMDDYY10. days; a data step writes a point where there is no number.",
-        4, (",", "\t", "|"), ("ansi", "utf-8"), (CRLF, LF), ("minimal",), ("", "."), numbers="sas", truths=("Y", "N"), dates=("%d%b%Y", "%m/%d/%Y", "%H:%M:%S"),
+        "PROC EXPORT: numbers by BEST12., DATE9. and MMDDYY10. days; a data step writes a point where there "
+        "is no number.",
+        weight=4,
+        delimiters="comma tab bar",
+        encodings="ansi utf-8",
+        ends="CRLF LF",
+        quoting="minimal",
+        gaps="none .",
+        numbers="sas",
+        truths=("Y", "N"),
+        dates=("%d%b%Y", "%m/%d/%Y", "%H:%M:%S"),
     ),
     "SPSS": Tool(
         "SAVE TRANSLATE: F8.2 numbers without a zero before the point, #NULL! or a blank where there is none.",
-        4, ("list", "\t"), ("utf-8-sig", "ansi"), (CRLF,), ("minimal",), ("#NULL!", " ", ""), numbers="spss", decimals="locale", truths=("ja", "nein"), dates=("%d-%b-%Y", "%d.%m.%Y", "%Y-%m-%d"), suffixes=(".csv", ".dat"),
+        weight=4,
+        delimiters="list tab",
+        encodings="utf-8-sig ansi",
+        ends="CRLF",
+        quoting="minimal",
+        gaps="#NULL! one-blank none",
+        suffixes=".csv .dat",
+        numbers="spss",
+        decimals="locale",
+        truths=("ja", "nein"),
+        dates=("%d-%b-%Y", "%d.%m.%Y", "%Y-%m-%d"),
     ),
     "Stata": Tool(
         "export delimited: numbers without a zero before the point; outsheet: tabs.",
-        4, (",", "\t", ";"), ("utf-8", "ansi"), (LF, CRLF), ("minimal",), ("", "", "."), numbers="stata", truths=("Yes", "No"), dates=("%d%b%Y", "%Y-%m-%d"), suffixes=(".csv", ".out.txt"),
+        weight=4,
+        delimiters="comma tab semicolon",
+        encodings="utf-8 ansi",
+        ends="LF CRLF",
+        quoting="minimal",
+        gaps="none*2 .",
+        suffixes=".csv .txt",
+        numbers="stata",
+        truths=("Yes", "No"),
+        dates=("%d%b%Y", "%Y-%m-%d"),
     ),
-    "SQL Server": Tool("Results of a query saved as CSV: NULL, nothing quoted but what must be.", 2, (",", ";", "\t"), ("utf-8-sig",), (CRLF,), ("minimal",), ("NULL",), ("one", "none"), dates=("%Y-%m-%d", "%Y-%m-%d %H:%M:%S.000"), truths=("true", "false")),
+    "SQL Server": Tool(
+        "Results of a query saved as CSV: NULL, nothing quoted but what must be.",
+        weight=2,
+        delimiters="comma semicolon tab",
+        encodings="utf-8-sig",
+        ends="CRLF",
+        quoting="minimal",
+        gaps="NULL",
+        headers="one none",
+        truths=("true", "false"),
+        dates=("%Y-%m-%d", "%Y-%m-%d %H:%M:%S.000"),
+    ),
     "NumPy and loggers": Tool(
         "savetxt and instruments: comments above, names in brackets with units, blanks or tabs, NaN.",
-        4, (" ", "\t", ",", ";"), ("utf-8", "ansi"), (LF, CRLF), ("minimal",), ("nan", "NaN"), ("one", "brackets", "units", "none"), ("", "comments", "comments", "titles"), decimals=".", dates=ISO[:2], suffixes=(".txt", ".dat", ".csv"), final_end=(True, True, False), footers=("", "", "", "comment"),
+        weight=4,
+        delimiters="blank tab comma semicolon",
+        encodings="utf-8 ansi",
+        ends="LF CRLF",
+        quoting="minimal",
+        gaps="nan NaN",
+        headers="one brackets units none",
+        above="none comments*2 titles",
+        suffixes=".txt .dat .csv",
+        footers="none*3 comment",
+        last_ends="same*2 none",
+        dates=ISO[:2],
     ),
     "aligned report": Tool(
         "Columns of one width between blanks, as PRINT and fixed formats write them.",
-        4, ("aligned",), ("utf-8", "ansi"), (LF, CRLF), ("minimal",), (".", "NA", "nan"), ("one", "one", "none", "units"), ("", "", "titles"), decimals="locale", dates=("%Y-%m-%d", "%d.%m.%Y"), suffixes=(".txt", ".dat"), final_end=(True, True, False),
+        weight=4,
+        delimiters="aligned",
+        encodings="utf-8 ansi",
+        ends="LF CRLF",
+        quoting="minimal",
+        gaps=". NA nan",
+        headers="one*2 none units",
+        above="none*2 titles",
+        suffixes=".txt .dat",
+        last_ends="same*2 none",
+        decimals="locale",
+        dates=("%Y-%m-%d", "%d.%m.%Y"),
     ),
     "by hand": Tool(
         "Any mixture: scripts, databases and people write what they like.",
-        14, (",", ";", "\t", "|", " ", "list"), ("utf-8", "utf-8-sig", "utf-16", "ansi", "latin-1"), (LF, CRLF, CR), ("minimal", "all", "nonnumeric", "single"), ("", "NA", "NULL", "nan", "#N/A", "."), ("one", "one", "one", "one", "none", "units", "brackets"), ("", "", "", "", "titles", "comments"), numbers="shown", decimals="locale", suffixes=(".csv", ".txt"), final_end=(True, False), compressions=("", "", "", "", "gz", "zst", "bz2"), footers=("", "", "", "", "", "", "empty", "comment", "total"),
+        weight=14,
+        delimiters="comma semicolon tab bar blank list",
+        encodings="utf-8 utf-8-sig utf-16 ansi latin-1 iso8859-2",
+        ends="LF CRLF CR",
+        quoting="minimal all nonnumeric single",
+        gaps="none*2 NA*2 NULL*2 nan*2 #N/A . k.A.",
+        headers="one*4 none units brackets",
+        above="none*4 titles comments",
+        suffixes=".csv .txt",
+        compressions="none*4 gz zst bz2",
+        footers="none*6 empty comment total",
+        last_ends="same none",
+        numbers="shown",
+        decimals="locale",
     ),
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)
@@ -233,22 +539,33 @@ def drawn_recipe(rng):
     tool_name = list(TOOLS)[rng.choice(len(TOOLS), p=weights / weights.sum())]
     locale = LOCALES[list(LOCALES)[rng.integers(len(LOCALES))]]
     tool = TOOLS[tool_name]
-    pick = lambda choices: choices[rng.integers(len(choices))]
-    decimal = locale.decimal if tool.decimals == "locale" else tool.decimals
-    separator = ";" if decimal == "," else ","
-    words = {"list": separator, "error": locale.error, "ansi": locale.ansi}
-    word = lambda choices: words.get(chosen := pick(choices), chosen)
-    delimiter, gap, header = word(tool.delimiters), word(tool.gaps), pick(tool.headers)
+    words = {**WORDS, "list": locale.separator, "error": locale.error, "ansi": locale.ansi}
+
+    def pick(text):
+        word = (found := choices(text))[rng.integers(len(found))]
+        return words.get(word, word)
+
+    delimiter, gap, header = pick(tool.delimiters), pick(tool.gaps), pick(tool.headers)
     if delimiter in (" ", "aligned") and gap.strip() == "":
         gap = "NA"
     suffix = pick(tool.suffixes)
-    if suffix == ".tsv" and delimiter != "\t":
-        suffix = ".csv"
     return Recipe(
-        tool_name, locale.name, delimiter, word(tool.encodings), pick(tool.ends), pick(tool.quoting), gap, header,
-        pick(tool.above), pick(tool.index) if header == "one" else "", pick(tool.footers), suffix,
-        pick(tool.compressions), bool(pick(tool.final_end)), bool(rng.random() < 0.6),
-    )  # fmt: skip
+        tool_name=tool_name,
+        locale_name=locale.name,
+        delimiter=delimiter,
+        encoding=pick(tool.encodings),
+        end=pick(tool.ends),
+        quoting=pick(tool.quoting),
+        gap=gap,
+        header=header or "none",
+        above=pick(tool.above),
+        index=pick(tool.index) if header == "one" else "",
+        footer=pick(tool.footers),
+        suffix=".csv" if suffix == ".tsv" and delimiter != "\t" else suffix,
+        compression=pick(tool.compressions),
+        has_final_end=pick(tool.last_ends) == "same",
+        is_grouped=bool(rng.random() < 0.6),
+    )
 
 
 @dataclass(frozen=True)
@@ -283,7 +600,9 @@ def drawn_case(seed):
 def possible(case):
     """A case that can be written so that its truth is in the file."""
     recipe, columns = case.recipe, list(case.columns)
-    if recipe.header == "units" and (case.n_rows < 3 or not any(column.unit for column in columns if column.kind == "measurement")):
+    if recipe.header == "units" and (
+        case.n_rows < 3 or not any(column.unit for column in columns if column.kind == "measurement")
+    ):
         recipe = replace(recipe, header="one")
     if len(columns) == 1:
         # Nothing separates values, and empty lines are no rows.
@@ -351,6 +670,8 @@ def lines_above(case):
     if pool is None:
         return []
     lines = pool[(case.n_rows + len(recipe.tool_name)) % len(pool)]
+    if recipe.delimiter in (" ", "aligned") and recipe.above == "titles" and lines[-1]:
+        lines = (*lines, "")  # words are cells there: without an empty line nobody could tell titles from names
     if recipe.tool_name not in RECTANGULAR:
         return list(lines)
     return [quoted(line, recipe, False) + recipe.delimiter * (len(case.columns) - 1) for line in lines]
@@ -388,11 +709,16 @@ def header_lines(case):
     if recipe.header == "none":
         return []
     names = [case.named(column) for column in case.columns]
-    if recipe.index == "R short":
+    if recipe.index == "R-short":
         names = names[1:]
     lines = [[quoted(name, recipe, True) for name in names]]
     if recipe.header == "units":
-        lines.append([quoted(unit, recipe, True) if unit else "-" if recipe.delimiter in (" ", "aligned") else "" for unit in case.units()])
+        lines.append(
+            [
+                quoted(unit, recipe, True) if unit else "-" if recipe.delimiter in (" ", "aligned") else ""
+                for unit in case.units()
+            ]
+        )
     return lines
 
 
@@ -409,7 +735,10 @@ def pieces_of(case):
         widths = [max(len(line[place]) for line in (*header, *rows)) + 2 for place in range(len(columns))]
         delimiter = ""
     pieces = [(line + recipe.end, None) for line in above]
-    pieces += [(delimiter.join(cell.rjust(width) for cell, width in zip(cells, widths[-len(cells) :])) + recipe.end, None) for cells in header]
+    pieces += [
+        (delimiter.join(cell.rjust(width) for cell, width in zip(cells, widths[-len(cells) :])) + recipe.end, None)
+        for cells in header
+    ]
     for row, cells in enumerate(rows):
         for place, cell in enumerate(cells):
             blank = " " * (widths[place] - len(cell))

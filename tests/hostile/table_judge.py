@@ -5,7 +5,6 @@ import gzip
 import re
 from dataclasses import dataclass
 from decimal import Decimal
-from pathlib import Path
 
 import numpy as np
 import pyarrow
@@ -168,8 +167,10 @@ def check_kinds(columns, found):
     place = next((place for place, column in enumerate(columns) if column.is_index), None)
     if found.index != place:
         # What names rows may be taken for a code, and codes may name rows: neither is a value.
-        is_code = place is not None and found.index is None and found.kinds[place] in ("code", "date", "text", "category")
-        names_rows = place is None and columns[found.index].may_be() & {"code", "date"} or False
+        is_code = (
+            place is not None and found.index is None and found.kinds[place] in ("code", "date", "text", "category")
+        )
+        names_rows = place is None and bool(columns[found.index].may_be() & {"code", "date"})
         if not is_code and not names_rows:
             raise Wrong(f"index {found.index} for {place}")
     for number, column in enumerate(columns):
@@ -183,7 +184,11 @@ def shown(column):
 
 
 def check_values(columns, found):
-    expected = [place for place, column in enumerate(columns) if column.kind == "measurement" and found.kinds[place] == "measurement" and found.index != place]
+    expected = [
+        place
+        for place, column in enumerate(columns)
+        if column.kind == "measurement" and found.kinds[place] == "measurement" and found.index != place
+    ]
     if list(found.taken) != expected:
         raise Wrong(f"values from columns {list(found.taken)} for {expected}")
     for place, values in zip(expected, found.values.T):
@@ -208,8 +213,7 @@ def check_written(case, found, options, rng, folder):
     for changed, is_impute in ((gaps, True), (meant, False)):
         if is_impute and not gaps:
             continue
-        plain = lambda row, place: changed.get((row, place), case.columns[place].cells[row])
-        matrix = np.array([[float(plain(row, place)) for place in found.taken] for row in range(case.n_rows)])
+        matrix = with_changed(case, list(found.taken), changed)
         try:
             if is_impute:
                 impute(found, matrix, sorted({list(found.taken).index(place) for _, place in gaps}), output)
@@ -220,6 +224,12 @@ def check_written(case, found, options, rng, folder):
             check_read_back(output, options, matrix, what)
         finally:
             output.unlink(missing_ok=True)
+
+
+def with_changed(case, taken, changed):
+    """The numbers of the columns at `taken`, with those that are meant to change."""
+    plain = lambda row, place: changed.get((row, place), case.columns[place].cells[row])
+    return np.array([[float(plain(row, place)) for place in taken] for row in range(case.n_rows)])
 
 
 def with_noise(matrix, columns, rng):
@@ -270,12 +280,12 @@ def check_cells(case, data, changed, what):
         if token[:1] == recipe.quote and token[-1:] == recipe.quote and len(token) > 1:
             token = token[1:-1]
         try:
-            number = column.notation.plain(token.strip())
+            number = column.notation.plain(token)
         except ValueError as error:
             raise Wrong(f"{what}: notation: {error}; the column has {shown(column)}") from error
         if Decimal(number) != Decimal(plain):
             raise Wrong(f"{what}: digits: {token!r} for {column.notation.text(plain)!r}")
-        if column.decimals is not None and token.strip() != column.notation.text(plain):
+        if column.decimals is not None and token != column.notation.text(plain):
             raise Wrong(f"{what}: notation: {token!r} for {column.notation.text(plain)!r}")
 
 
@@ -293,7 +303,9 @@ def tokens_of(case, text, changed, what):
         elif text.startswith(piece, place):
             place += len(piece)
         else:
-            raise Wrong(f"{what}: {kind_of_piece(case, pieces, number)}: {text[place : place + 40]!r} for {piece[:40]!r}")
+            raise Wrong(
+                f"{what}: {kind_of_piece(case, pieces, number)}: {text[place : place + 40]!r} for {piece[:40]!r}"
+            )
     if place != len(text):
         raise Wrong(f"{what}: more at the end: {text[place : place + 40]!r}")
     return tokens

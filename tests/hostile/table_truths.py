@@ -3,7 +3,6 @@
 import re
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from decimal import Decimal
 from itertools import compress
 
 import numpy as np
@@ -49,14 +48,18 @@ class Notation:
         body = f"{whole}{self.decimal if point else ''}{fraction}{e}{exponent}"
         is_negative = plain.startswith("-")
         if is_negative and self.minus == "()":
-            return f"({self.before}{body}{self.after})"
+            return f"{self.before}({body})" if self.sign_inside else f"({self.before}{body}{self.after})"
         sign = self.minus if is_negative else ""
-        return f"{self.before}{sign}{body}{self.after}" if self.sign_inside else f"{sign}{self.before}{body}{self.after}"
+        return (
+            f"{self.before}{sign}{body}{self.after}" if self.sign_inside else f"{sign}{self.before}{body}{self.after}"
+        )
 
     def plain(self, text):
         """The plain text of what `text` writes, or ValueError where it is not written in this notation."""
         body, sign = text, ""
-        if self.minus == "()" and text.startswith("(") and text.endswith(")"):
+        if self.minus == "()" and self.sign_inside and text.endswith(")"):
+            body, sign = text.replace("(", "").replace(")", self.after), "-"
+        elif self.minus == "()" and text.startswith("(") and text.endswith(")"):
             body, sign = text[1:-1], "-"
         elif not self.sign_inside and body.startswith(self.minus):
             body, sign = body[len(self.minus) :], "-"
@@ -101,7 +104,7 @@ class Column:
     kind: str
     name: str
     cells: tuple
-    notation: Notation = Notation()  # noqa: RUF009  a value that does not change
+    notation: Notation = Notation()
     unit: str = ""
     is_index: bool = False
     decimals: int | None = None
@@ -160,7 +163,13 @@ WORDS = {
         *("São Paulo", "10 % off", "A & B", "see p. 12", "=A1+B2", "end.", "Łódź", "café", "50,5 km", "r\tt", "(none)"),
     ),
     "category": (
-        *(("low", "middle", "high"), ("M", "F"), ("north", "south", "east", "west"), ("ja", "nein"), ("Größe S", "Größe M")),
+        *(
+            ("low", "middle", "high"),
+            ("M", "F"),
+            ("north", "south", "east", "west"),
+            ("ja", "nein"),
+            ("Größe S", "Größe M"),
+        ),
         *(("control", "treated"), ("A", "B", "C"), ("yes", "no"), ("été", "hiver"), ("setosa", "versicolor")),
     ),
 }
@@ -203,9 +212,15 @@ def shown(rng, values, notation, locale, grouped):
         return plain, replace(notation, after=after, minus=locale.minus), min(decimals, 2)
     if draw < 0.27:
         before, after, inside = locale.money[rng.integers(len(locale.money))]
-        minus = "()" if locale.name == "en-US" and rng.random() < 0.3 else locale.minus
+        if locale.name == "en-US" and rng.random() < 0.15:  # Excel's format for accounts: blanks on both sides
+            before, after, inside = " $", " ", True
+        minus = "()" if before == " $" or (locale.name == "en-US" and rng.random() < 0.3) else locale.minus
         plain, decimals = fixed(values, 2 if decimals else 0), 2 if decimals else 0
-        return plain, replace(notation, thousands=thousands, before=before, after=after, sign_inside=inside, minus=minus), decimals
+        return (
+            plain,
+            replace(notation, thousands=thousands, before=before, after=after, sign_inside=inside, minus=minus),
+            decimals,
+        )
     if draw < 0.32:
         plain = [normal_zero(f"{value:.{max(decimals, 1)}E}") for value in values * 10.0 ** rng.integers(-9, 9)]
         return plain, notation, None
@@ -226,14 +241,16 @@ def normal_zero(plain):
 
 
 def shortest(value, digits):
-    """A number with at most so many digits that count, without exponent where it is short, as statistics programs do."""
+    """A number with at most so many digits that count, without exponent where it is short: statistics programs."""
     text = f"{value:.{digits}g}"
     return re.sub(r"e([-+])0(\d)$", r"e\g<1>0\2", text)
 
 
 def r_text(value):
     """A number as R writes it: 15 digits, and the shorter of both notations, the one without exponent if equal."""
-    mantissa = next(f"{value:.{digits}e}" for digits in range(15) if float(f"{value:.{digits}e}") == float(f"{value:.14e}"))
+    mantissa = next(
+        f"{value:.{digits}e}" for digits in range(15) if float(f"{value:.{digits}e}") == float(f"{value:.14e}")
+    )
     exponent = int(mantissa.partition("e")[2])
     decimals = max(0, len(mantissa.partition("e")[0].lstrip("-").replace(".", "")) - 1 - exponent)
     plain = f"{float(mantissa):.{decimals}f}"
@@ -249,16 +266,27 @@ def code(rng, n):
         codes[rng.integers(n)] = f"{rng.integers(1067, 9999):05d}"
         return str(rng.choice(["PLZ", "zip", "Postleitzahl", "code_postal"])), codes
     if kind == 1:
-        return str(rng.choice(["zip", "PLZ", "zip_code"])), [str(number) for number in rng.choice([80331, 10115, 20095, 50667], size=n)]
+        return str(rng.choice(["zip", "PLZ", "zip_code"])), [
+            str(number) for number in rng.choice([80331, 10115, 20095, 50667], size=n)
+        ]
     if kind == 2:
         numbers = rng.choice(10**6, size=n, replace=False)
-        return str(rng.choice(["tweet_id", "key", "IBAN_Teil"])), [str(EXACT * 3 + 7919 * int(number)) for number in numbers]
+        return str(rng.choice(["tweet_id", "key", "IBAN_Teil"])), [
+            str(EXACT * 3 + 7919 * int(number)) for number in numbers
+        ]
     if kind == 3:
-        return str(rng.choice(["customer_id", "account", "Konto", "patient_id"])), [str(number) for number in different(3, 90_000)]
+        return str(rng.choice(["customer_id", "account", "Konto", "patient_id"])), [
+            str(number) for number in different(3, 90_000)
+        ]
     if kind == 4:
         width = int(rng.choice([6, 7, 9, 10]))
-        return str(rng.choice(["Artikel", "serial", "numéro"])), [str(number) for number in different(10 ** (width - 1), 10**width)]
-    return str(rng.choice(["sample", "part", "Los"])), [f"{letter}-{number:04d}" for letter, number in zip(rng.choice(list("ABC"), size=n), rng.choice(9999, size=n, replace=False))]
+        return str(rng.choice(["Artikel", "serial", "numéro"])), [
+            str(number) for number in different(10 ** (width - 1), 10**width)
+        ]
+    return str(rng.choice(["sample", "part", "Los"])), [
+        f"{letter}-{number:04d}"
+        for letter, number in zip(rng.choice(list("ABC"), size=n), rng.choice(9999, size=n, replace=False))
+    ]
 
 
 def dates(rng, n, formats):
@@ -275,7 +303,9 @@ def dates(rng, n, formats):
     moments = [start + step * row for row in range(n)]
     if rng.random() < 0.3:
         moments = [moments[row] for row in rng.integers(0, n, size=n)]
-    return str(rng.choice(["date", "Datum", "day", "measured on", "t"])), [moment.strftime(pattern) for moment in moments]
+    return str(rng.choice(["date", "Datum", "day", "measured on", "t"])), [
+        moment.strftime(pattern) for moment in moments
+    ]
 
 
 def with_gaps(rng, cells):
@@ -296,11 +326,14 @@ def drawn_column(rng, kind, n, recipe, locale):
         if rng.random() < 0.3:
             cells = with_gaps(rng, cells)
         if tool.numbers == "repr" and None in cells and all(cell is None or cell.isdecimal() for cell in cells):
-            cells = [None if cell is None else f"{cell}.0" for cell in cells]  # pandas has no gaps in whole numbers
+            # pandas has no gaps in whole numbers.
+            cells, decimals = [None if cell is None else f"{cell}.0" for cell in cells], 1
         return Column(kind, name, tuple(cells), notation, unit, decimals=decimals)
     if kind == "code":
         name, cells = code(rng, n)
-        return Column(kind, name, tuple(cells), is_quoted=any(cell.startswith("0") or not cell.isdecimal() for cell in cells))
+        return Column(
+            kind, name, tuple(cells), is_quoted=any(cell.startswith("0") or not cell.isdecimal() for cell in cells)
+        )
     if kind == "category":
         is_truth = rng.random() < 0.4
         words = tool.truths or locale.truths if is_truth else WORDS[kind][rng.integers(len(WORDS[kind]))]
@@ -327,7 +360,7 @@ def drawn_truth(rng, recipe, locale):
     kinds[rng.integers(width)] = "measurement"
     columns = [drawn_column(rng, kind, n, recipe, locale) for kind in kinds]
     columns = differently_named(columns)
-    columns = without_empty_rows(columns)
+    columns = named_by_numbers(rng, without_empty_rows(columns), recipe)
     return with_index(rng, columns, recipe)
 
 
@@ -346,6 +379,16 @@ def without_empty_rows(columns):
     """No row has gaps alone: spreadsheets leave such below tables, and nobody can tell where the table ends."""
     kept = [any(column.cells[row] is not None for column in columns) for row in range(len(columns[0].cells))]
     return [replace(column, cells=tuple(compress(column.cells, kept))) for column in columns]
+
+
+def named_by_numbers(rng, columns, recipe):
+    """Names 0, 1, 2, ... as pandas gives them to an array, or wavelengths above measurements."""
+    if recipe.tool_name != "pandas" or recipe.header != "one" or rng.random() > 0.06:
+        return columns
+    names = [str(place) for place in range(len(columns))]
+    if rng.random() < 0.3 and len(columns) > 3:
+        names = [str(400 + 10 * place) for place in range(len(columns))]
+    return [replace(column, name=name) for column, name in zip(columns, names)]
 
 
 def with_index(rng, columns, recipe):
