@@ -52,12 +52,8 @@ def judged(case, path, write, check, rng):
     try:
         write(path)
         found = understood(path)
-        check_kinds(case.columns, found)
-        expected = [
-            place
-            for place, column in enumerate(case.columns)
-            if column.kind == "measurement" and found.kinds[place] == "measurement" and not column.is_index
-        ]
+        check_kinds(case, found)
+        expected = [place for place, kind in enumerate(found.kinds) if kind == "measurement" and place != found.index]
         if list(found.taken) != expected:
             raise Wrong(f"values from columns {list(found.taken)} for {expected}")
         true = np.array([case.columns[place].values() for place in expected]).reshape(len(expected), -1).T

@@ -20,6 +20,8 @@ from table_dialects import (
     write_case,
 )
 
+# Marks of missing values that everybody knows.
+COMMON_GAPS = {"", " ", "NA", "NULL", "nan", "NaN", "#N/A", "#NULL!", "."}
 # Rounds of refusal and cure that an analyst may need.
 ROUNDS = 4
 # Encodings of one byte per letter cannot be told apart: letters may be wrong, bytes must not.
@@ -142,7 +144,7 @@ def check_exact(case, found):
             raise Wrong(f"units {found.units} for {case.units()}")
     elif found.units is not None and recipe.header != "brackets" and any(found.units):
         raise Wrong(f"units {found.units} where there are none")
-    check_kinds(columns, found)
+    check_kinds(case, found)
     check_values(columns, found)
     for column, texts in zip(columns, found.texts):
         for row, text in enumerate(texts):
@@ -163,19 +165,30 @@ def same_letters(found, true, found_encoding, true_encoding):
     return False
 
 
-def check_kinds(columns, found):
+def check_kinds(case, found):
+    columns, is_named = case.columns, case.recipe.header != "none"
     place = next((place for place, column in enumerate(columns) if column.is_index), None)
     if found.index != place:
         # What names rows may be taken for a code, and codes may name rows: neither is a value.
         is_code = (
             place is not None and found.index is None and found.kinds[place] in ("code", "date", "text", "category")
         )
-        names_rows = place is None and bool(columns[found.index].may_be() & {"code", "date"})
+        names_rows = place is None and bool(columns[found.index].may_be(is_named) & {"code", "date"})
         if not is_code and not names_rows:
             raise Wrong(f"index {found.index} for {place}")
     for number, column in enumerate(columns):
-        if not column.is_index and found.index != number and found.kinds[number] not in column.may_be():
+        if (
+            not column.is_index
+            and found.index != number
+            and found.kinds[number] not in possible_kinds(column, case.recipe)
+        ):
             raise Wrong(f"{column.kind} taken for {found.kinds[number]}: {shown(column)}")
+
+
+def possible_kinds(column, recipe):
+    """What a column may be taken for; where nobody knows the mark of gaps, a column of these is one of words."""
+    kinds = column.may_be(recipe.header != "none")
+    return kinds | {"category", "text"} if kinds == {"empty"} and recipe.gap not in COMMON_GAPS else kinds
 
 
 def shown(column):
@@ -184,11 +197,7 @@ def shown(column):
 
 
 def check_values(columns, found):
-    expected = [
-        place
-        for place, column in enumerate(columns)
-        if column.kind == "measurement" and found.kinds[place] == "measurement" and found.index != place
-    ]
+    expected = [place for place, kind in enumerate(found.kinds) if kind == "measurement" and place != found.index]
     if list(found.taken) != expected:
         raise Wrong(f"values from columns {list(found.taken)} for {expected}")
     for place, values in zip(expected, found.values.T):

@@ -121,15 +121,14 @@ class Column:
     def taken(self, rows):
         return replace(self, cells=tuple(self.cells[row] for row in rows))
 
-    def may_be(self):
+    def may_be(self, is_named=True):
         """The kinds that a reader who sees the file alone may take this column for.
 
         - Categories and texts differ by how often a word occurs, for which there is no law.
         - Measurements that are whole, all different, and of five or more digits each are codes by the rule.
-        - Dates with months in words are texts to a reader who does not know the language, and a date that is the
-          same in all rows, or an index of dates, is a date.
+        - Dates with months in words are texts to a reader who does not know the language.
+        - Codes with letters are texts; years and codes whose name alone says what they are need one.
         - A column without values is empty, whatever it was meant to be.
-        - Codes with letters are texts.
         """
         found = [cell for cell in self.cells if cell is not None]
         if not found:
@@ -142,10 +141,15 @@ class Column:
             return {"date", "text", "category"}
         if self.kind == "code" and any(re.search(r"[^\d]", cell) for cell in found):
             return {"code", "text", "category"}
+        if self.kind in ("code", "date") and not (is_named and re.search(r"[^\d]", self.name)):
+            is_clear = any(cell.startswith("0") or int(cell) > EXACT for cell in found if cell.isdecimal())
+            is_number = all(cell.isdecimal() for cell in found) and not is_clear and not self.looks_like_code()
+            return {self.kind, *({"measurement"} if is_number and len(found[0]) != 8 else ())}
         return {self.kind}
 
     def looks_like_code(self):
         found = [cell for cell in self.cells if cell is not None]
+        found = [cell.removesuffix(".0") for cell in found]
         is_whole = all(re.fullmatch(r"\d{5,}", cell) for cell in found)
         return is_whole and len(set(found)) == len(found) and len({len(cell) for cell in found}) == 1
 
@@ -367,9 +371,9 @@ def drawn_truth(rng, recipe, locale):
 def differently_named(columns):
     names, found = set(), []
     for column in columns:
-        name, number = column.name, 2
-        while name in names:
-            name, number = f"{column.name}_{number}", number + 1
+        name, letters = column.name, iter("BCDEFGH")
+        while name in names:  # the last word of a name says what it is about
+            name = f"{next(letters)}_{column.name}"
         names.add(name)
         found.append(replace(column, name=name))
     return found
