@@ -36,8 +36,9 @@ from preimage.cli.runs._learning import (
 from preimage.cli.runs._partial import PartialOutput, Totals, inputs_of, partial_output, write_rows
 from preimage.cli.tables._columns import listed
 from preimage.cli.tables._frames import Frame
+from preimage.cli.tables._kinds import Kind
 from preimage.cli.tables._paths import identity_of, next_to
-from preimage.cli.tables._sources import SOURCE_FORMATS, Source, open_source, options_like
+from preimage.cli.tables._sources import SOURCE_FORMATS, Source, coded, open_source, options_like
 from preimage.estimators import KernelImputer, KernelImputerCV
 from preimage.persistence._file import to_bytes
 
@@ -69,7 +70,7 @@ class Impute(_options.Options):
     ] = False
     categorical: Annotated[
         Any,
-        option("A,B,...", "Columns of numbers that stand for categories: gaps get one of them.", _options.names),
+        option("A,B,...", "Columns of categories, words or codes: their gaps get one of them.", _options.names),
     ] = None
     fit_to: _options.FitTo = None
     model: Annotated[Path | None, option("FILE", "Fit nothing: use a KernelImputer of --save-model or save(FILE).")] = (
@@ -97,17 +98,21 @@ class Impute(_options.Options):
         about = self.summary or next_to(self.output, ".json")
         named = {"OUTPUT": self.output, "--summary": about, "--save-model": self.save_model}
         written = check_outputs(named, (self.input, self.fit_to, self.model), self.force)
-        ready, names = (None, None) if self.model is None else _read_imputer(self.model)
+        ready, names, words = (None, None, {}) if self.model is None else _read_imputer(self.model)
         if ready is not None:
             self.warn_of_unused()
         by_name = names is not None and self.table.columns is None
-        source = train = open_source(self.input, replace(self.table, columns=names) if by_name else self.table)
+        wanted = words or dict.fromkeys(self.categorical or (), ())
+        numeric = None if names is None else tuple(name for name in names if name not in words)
+        table = replace(self.table, columns=numeric) if by_name else self.table
+        opened = open_source(self.input, table, needs_numbers=not wanted)
+        source = train = coded(opened, wanted, names if by_name else None)
         if self.fit_to is not None:
-            train = open_source(self.fit_to, options_like(source, self.fit_to, self.table))
+            table = options_like(source, self.fit_to, self.table)
+            train = coded(open_source(self.fit_to, table, needs_numbers=not wanted), wanted)
+            source = coded(opened, train.words)
         self.say(source.described())
-        if source.layout.empty:
-            empty = listed(source.layout.called(source.layout.empty))
-            warn_user(f"Columns without any value have nothing to fill in from, and stay empty: {empty}.", UserWarning)
+        self._tell_of_gaps(source)
         rows = self.chunk_rows or min(CHUNK_ROWS, source.chunk_rows)
         said = {name: getattr(self, name) for name in ("gamma", "components", "seed")}
         said |= {"rounded": self.round_whole, "categorical": list(self.categorical or ())}
@@ -127,12 +132,12 @@ class Impute(_options.Options):
 
             write_rows(source, sink, rows, step, "Filling in gaps", self.say, with_missing=True)
             gaps = [column for column, count in enumerate(sink.totals["gaps"]) if count]
-            sink.finish(kind, Frame.of_filled(source, gaps, self.round_whole, tuple(codes_of(filler.imputer))))
+            sink.finish(kind, Frame.of_filled(source, gaps))
             if self.save_model is not None:
                 if filler.imputer is None:
                     raise DataError(f"{source.path} has no gaps, so that there is no model to save.")
                 with sink.making(self.save_model) as aside:
-                    aside.write_bytes(to_bytes(_with_names(filler.imputer, source.names)))
+                    aside.write_bytes(to_bytes(_for_files(filler.imputer, source)))
             report = self._report(source, filler, sink)
             write_json(about, report, sink.making)
             self._print(report)
@@ -187,7 +192,20 @@ class Impute(_options.Options):
         """A model of X; where nothing is said, with the width and the noise that restore hidden values of X best."""
         said = {"gamma": self.gamma, "n_components": self.components}
         said = {name: value for name, value in said.items() if value != AUTO}
-        return fitted_imputer(X, self.seed, said, [_code_column(name, source) for name in self.categorical or ()])
+        return fitted_imputer(X, self.seed, said, self._codes(source))
+
+    def _codes(self, source: Source) -> list[int]:
+        """Numbers of the columns of categories, and of all columns of words."""
+        return sorted({_code_column(name, source) for name in (*(self.categorical or ()), *source.words)})
+
+    def _tell_of_gaps(self, source: Source) -> None:
+        """Which columns keep their gaps, and how to fill them in."""
+        layout = source.layout
+        if layout.empty:
+            empty = listed(layout.called(layout.empty))
+            warn_user(f"Columns without any value have nothing to fill in from, and stay empty: {empty}.", UserWarning)
+        if others := layout.called(layout.of_kind(Kind.CATEGORY, Kind.TRUTH)):
+            self.say(f"Gaps of categories stay. To fill them in: --categorical {','.join(others)}")
 
     def _report(self, source: Source, filler: "Filler", sink: PartialOutput) -> dict[str, Any]:
         """A summary as plain values."""
@@ -286,45 +304,60 @@ class Filler:
         return filled
 
 
-def _read_imputer(path: Path) -> tuple[KernelImputer, tuple[str, ...] | None]:
-    """A fitted `KernelImputer`, or the best one of a search, from a file of its `save`, and names of its columns."""
+def _read_imputer(path: Path) -> tuple[KernelImputer, tuple[str, ...] | None, dict[str, tuple[str, ...]]]:
+    """A fitted `KernelImputer`, or the best one of a search, from a file of its `save`; names and words of its columns.
+
+    Columns of words are numbers for it, as they are in a `Source`.
+    """
     model: Any = load_model(path)
     model = getattr(model, "best_estimator_", model) if isinstance(model, KernelImputerCV) else model
     check_fitted(path, model, KernelImputer, "n_features_in_")
-    names = getattr(model, "feature_names_in_", None)
+    names: Any = getattr(model, "feature_names_in_", None)
     empty = np.flatnonzero(~model.valid_features_)
     if empty.size:
         name = empty[0] if names is None else repr(str(names[empty[0]]))
         raise FileError(f"The model of {path} was fitted without any value of column {name}. Fit it to others.")
-    imputer = _with_names(model, None)
+    imputer = _without_names(model)
     # Gaps of tables are NaN here, whatever stood for them where the model was fitted, and tables keep their columns.
     imputer.missing_values, imputer.add_indicator = np.nan, False
-    return imputer, None if names is None else tuple(map(str, names))
+    of_words = lambda found: found.dtype.kind == "O"
+    words = {column: found for column, found in codes_of(model).items() if of_words(found)}
+    if words and names is None:
+        raise FileError(f"The model of {path} has columns of words and no names. Fit it to a table with names.")
+    if words:
+        imputer.categories_ = [
+            np.arange(float(len(each))) if each.dtype.kind == "O" else each for each in model.categories_
+        ]
+    by_name = {str(names[column]): tuple(map(str, found)) for column, found in words.items()} if words else {}
+    return imputer, None if names is None else tuple(map(str, names)), by_name
 
 
 def _code_column(name: str, source: Source) -> int:
     """The number of a column of categories among those with values."""
-    layout = source.layout
-    try:
-        place = layout.find(name)
-    except DataError as error:
-        raise DataError(f"{source.path} {error}") from error
-    if place in layout.text:
-        raise DataError(
-            f"{source.path}: column {name!r} holds words, and --categorical takes numbers. Replace each word by a "
-            "number, or fill the table in Python: KernelImputer takes words in data frames."
-        )
-    if place not in layout.taken:
+    place = source.layout.find(name)
+    if place not in source.layout.taken:
         raise DataError(f"{source.path}: column {name!r} of --categorical is not among those with values.")
-    return layout.taken.index(place)
+    return source.layout.taken.index(place)
 
 
-def _with_names(imputer: KernelImputer, names: list[str] | None) -> KernelImputer:
-    """A model for files, which has the names of its columns; arrays that it fills in here have none."""
-    named = copy(imputer)
-    named.__dict__.pop("feature_names_in_", None)
-    if names is not None:
-        named.feature_names_in_ = np.array(names, dtype=object)
+def _without_names(imputer: KernelImputer) -> KernelImputer:
+    """The same model for arrays."""
+    plain = copy(imputer)
+    plain.__dict__.pop("feature_names_in_", None)
+    return plain
+
+
+def _for_files(imputer: KernelImputer, source: Source) -> KernelImputer:
+    """A model for files, which has the names of its columns and the words of categories."""
+    named, words = _without_names(imputer), source.words
+    if source.names is not None:
+        named.feature_names_in_ = np.array(source.names, dtype=object)
+    if words and source.names is not None:
+        of_columns = [words.get(source.labels[column]) for column in codes_of(imputer)]
+        named.categories_ = [
+            codes if known is None else np.array([known[int(code)] for code in codes], dtype=object)
+            for known, codes in zip(of_columns, imputer.categories_, strict=True)
+        ]
     return named
 
 

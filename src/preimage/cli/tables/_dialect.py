@@ -3,7 +3,7 @@
 import codecs
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,7 +11,9 @@ import numpy as np
 
 from preimage.cli._errors import FileError
 from preimage.cli._options import NONE, TableOptions
-from preimage.cli.tables._columns import MISSING, THOUSANDS, Kind, NumberFormat, counts_on, counts_rows, is_whole
+from preimage.cli.tables._columns import counts_on, counts_rows, is_whole
+from preimage.cli.tables._kinds import Kind, are_codes, are_dates, kind_of_numbers
+from preimage.cli.tables._numbers import MISSING, THOUSANDS, WRITTEN, NumberFormat
 from preimage.cli.tables._paths import inner_suffix
 from preimage.cli.tables._text import (
     ZERO_BYTES,
@@ -44,9 +46,13 @@ MOSTLY = 0.9
 # So many numbers increase by chance in one of 720 rows.
 FEW_CHANCES = 6
 _DOT, _COMMA = NumberFormat("."), NumberFormat(",")
+# The simplest first: of several in which all numbers are the same, it is taken.
+_CONVENTIONS = [
+    *(_DOT, _COMMA),
+    *(NumberFormat(decimal, group) for decimal in (".", ",") for group in THOUSANDS if group != decimal),
+    NumberFormat(".", ",", is_lakh=True),
+]
 _GROUPED = [NumberFormat(*marks) for marks in ((".", ","), (",", "."), (".", "'"), (",", " "))]
-# A mark between digits, or at the beginning of a number.
-_SEPARATED = re.compile(r"\d[.,' ’\u00a0\u202f]\d|^[-+]?[.,]\d")
 
 Rows = Sequence[Sequence[str]]
 
@@ -160,7 +166,7 @@ def _with_names(
 ) -> Beginning:
     """Rows, each with the number of lines before it, and the names among them, or those of a comment."""
     rows = _regular([cells for _, cells in numbered], width)
-    numbers = _numbers(rows[1:] or rows, dialect.delimiter, options)
+    numbers = _numbers(rows[1:] or rows, options)
     header = options.header
     if header is None:
         header = False if commented is not None else is_header(rows[0], rows[1:], numbers)
@@ -233,7 +239,7 @@ def _has_short_header(
     rows = [cells for _, cells in numbered[table.first : LINES] if len(cells) == table.width]
     if len(numbered[table.first - 1][1]) != table.width - 1 or table.width == 1:
         return False
-    return is_header(rows[0], rows[1:], _numbers(rows[1:] or rows, delimiter, options)) is not True
+    return is_header(rows[0], rows[1:], _numbers(rows[1:] or rows, options)) is not True
 
 
 def _regular(rows: list[list[str]], width: int) -> list[list[str]]:
@@ -269,14 +275,13 @@ def _given_delimiter(options: TableOptions) -> str | None:
     return given
 
 
-def _numbers(rows: Rows, delimiter: str, options: TableOptions) -> NumberFormat:
-    missing = (*MISSING, *(options.missing or ()))
-    if options.decimal is None and options.thousands is None:
-        return guess_number_format((cell for row in rows for cell in row), delimiter, missing)
-    decimal = options.decimal or ("." if options.thousands != "." else ",")
-    if decimal not in (".", ",") or decimal == options.thousands:
+def _numbers(rows: Rows, options: TableOptions) -> NumberFormat:
+    decimal, thousands = options.decimal, options.thousands
+    if decimal not in (None, ".", ",") or (decimal is not None and decimal == thousands):
         raise FileError("--decimal is . or , and differs from --thousands.")
-    return NumberFormat(decimal, options.thousands or "", missing)
+    if thousands is not None and thousands not in ("", *THOUSANDS):
+        raise FileError(f"--thousands {thousands} is none of . , ' and blanks.")
+    return guess_number_format(list(zip(*rows)), (*MISSING, *(options.missing or ())), decimal, thousands)
 
 
 def _shown(cells: Sequence[str]) -> str:
@@ -386,51 +391,60 @@ def _check_two_columns(rows: list[list[str]]) -> None:
         )
 
 
-def guess_number_format(cells: Iterable[str], delimiter: str, missing: tuple[str, ...] = MISSING) -> NumberFormat:
-    """How the numbers among these values are written.
+def guess_number_format(
+    columns: Rows, missing: tuple[str, ...] = MISSING, decimal: str | None = None, thousands: str | None = None
+) -> NumberFormat:
+    """The one convention in which all columns of numbers can be read.
 
-    Where "1,234" alone could be a thousand or one and a bit, the user is asked.
+    Where there are two, in which numbers differ, or none, the user is asked. Dates and codes have a say in neither.
     """
-    stripped = [cell.strip() for cell in cells]
-    texts = [text for text in stripped if _SEPARATED.search(text)]
-    dots = [text for text in texts if "." in text and _DOT.is_number(text)]
-    commas = [text for text in texts if "," in text and _COMMA.is_number(text)]
-    for both in (NumberFormat(decimal, group, missing) for decimal in (".", ",") for group in THOUSANDS):
-        # "1.234,5" or "1,234,567" can be read in one way only.
-        is_only = lambda text, both=both: (
-            both.is_number(text) and not _DOT.is_number(text) and not _COMMA.is_number(text)
-        )
-        if both.thousands != both.decimal and any(both.thousands in text and is_only(text) for text in texts):
-            return both
-    if dots and commas:
-        return _of_both(dots, commas, missing)
-    found, decimal = (commas, ",") if commas else (dots, ".")
-    other = "." if decimal == "," else ","
-    whole = [text for text in stripped if re.fullmatch(r"[-+]?\d{4,}", text)]
-    is_open = found and not whole and all(_is_group(text, decimal) for text in found)
-    if is_open and (decimal == "," or delimiter in ";\t"):
-        raise FileError(
-            f"{found[0]!r} may be a number above a thousand, or have three decimals. Say --decimal {decimal} for "
-            f"decimals, or --thousands {decimal} --decimal {other} for thousands."
-        )
-    return NumberFormat(decimal, "", missing)
+    known = [each for each in _CONVENTIONS if decimal in (None, each.decimal) and thousands in (None, each.thousands)]
+    found = {place: numbers for place, column in enumerate(columns) if (numbers := _bare_numbers(column, missing))}
+    fitting = {place: [each for each in known if all(map(each.is_number, texts))] for place, texts in found.items()}
+    fitting = {place: conventions for place, conventions in fitting.items() if conventions}
+    votes = Counter(each for conventions in fitting.values() for each in conventions)
+    best = max(known, key=lambda each: votes[each])
+    if votes[best] < len(fitting) and decimal is None:
+        raise _contradiction(found, fitting, best)
+    texts = [text for place, conventions in fitting.items() if best in conventions for text in found[place]]
+    for other in (each for each in known if votes[each] == votes[best]):
+        differs = lambda text, other=other: other.is_number(text) and best.value(text) != other.value(text)
+        if doubtful := next(filter(differs, texts), None):
+            mark = next(mark for mark in doubtful if mark in ".,")
+            raise FileError(
+                f"{doubtful!r} may be a number above a thousand, or have three decimals. Say --decimal {mark} for "
+                f"decimals, or --thousands {mark} --decimal {'.' if mark == ',' else ','} for thousands."
+            )
+    return replace(best, missing=missing)
 
 
-def _of_both(dots: list[str], commas: list[str], missing: tuple[str, ...]) -> NumberFormat:
-    """Numbers with dots and others with commas: one of the two groups digits."""
-    dots_group = all(_is_group(text, ".") for text in dots)
-    commas_group = all(_is_group(text, ",") for text in commas)
-    if dots_group == commas_group:
-        raise FileError(
-            f"{dots[0]!r} and {commas[0]!r} have different decimal separators. Say --decimal . or --decimal , and "
-            "leave out the columns that have the other: --exclude NAME."
-        )
-    return NumberFormat(".", ",", missing) if commas_group else NumberFormat(",", ".", missing)
+def _bare_numbers(column: Sequence[str], missing: tuple[str, ...]) -> list[str]:
+    """The numbers of a column without what is written around them; none where fewer than half are numbers."""
+    found = [text for cell in column if (text := cell.strip()) not in missing]
+    parts = [part for text in found if (part := WRITTEN.fullmatch(text)) is not None]
+    if 2 * len(parts) < len(found) or are_dates("", found) or are_codes("", found):
+        return []
+    return [part["body"] for part in parts]
 
 
-def _is_group(text: str, mark: str) -> bool:
-    """Whether a number with one `mark` could have it between thousands: one to three digits, not zero, and three."""
-    return re.fullmatch(rf"[-+]?[1-9]\d{{0,2}}{re.escape(mark)}\d{{3}}", text) is not None
+def _contradiction(
+    found: dict[int, list[str]], fitting: dict[int, list[NumberFormat]], best: NumberFormat
+) -> FileError:
+    """What to say where columns have different conventions: read the best one, without the columns of others."""
+    others = [place for place, conventions in fitting.items() if best not in conventions]
+    own = next(place for place, conventions in fitting.items() if best in conventions)
+    telling = lambda place: max(found[place], key=lambda text: sum(mark in text for mark in ".,"))
+    thousands = f" --thousands {_option_word(best.thousands)}" if best.thousands else ""
+    return FileError(
+        f"{telling(own)!r} and {telling(others[0])!r} have different separators of decimals or thousands. Leave out "
+        f"the columns that are not like the others: --decimal {best.decimal}{thousands} "
+        f"--exclude {','.join(str(place + 1) for place in others)}"
+    )
+
+
+def _option_word(mark: str) -> str:
+    """A separator as it is typed in a shell."""
+    return f'"{mark}"' if mark in " '" else mark
 
 
 def _is_grouped(text: str) -> bool:
@@ -442,13 +456,16 @@ def is_header(first: Sequence[str], rows: Rows, numbers: NumberFormat) -> bool |
     if not rows:
         return not all(numbers.is_number(cell) for cell in first)
     columns = list(zip(*rows))
-    kinds = [numbers.kind(column) for column in columns]
+    forms = [numbers.of_column(column) for column in columns]
+    kinds = [kind_of_numbers(column, form) for column, form in zip(columns, forms)]
     name_rows = all(cell.strip() for cell in columns[0]) and len(set(columns[0])) == len(columns[0])
     if first[0].strip() == "" and all(cell.strip() for cell in first[1:]) and name_rows:
         return True
+    if any(form.unit and form.is_number(cell) for form, cell in zip(forms, first)):
+        return False
     if _are_numbers_above_words(first, kinds, numbers):
         return True
-    judged = [place for place, kind in enumerate(kinds) if kind in (Kind.NUMBER, Kind.TRUTH, Kind.MIXED)]
+    judged = [place for place, kind in enumerate(kinds) if kind in (Kind.MEASUREMENT, Kind.TRUTH, Kind.MIXED)]
     if not judged:
         return True
     cells = [first[place] for place in judged]
@@ -516,8 +533,9 @@ def has_units(first: Sequence[str], rows: Rows, numbers: NumberFormat) -> bool:
     """Whether the line after the names has words where all lines after it have numbers: units, say."""
     if len(rows) < 3:
         return False
-    kinds = [numbers.kind(column) for column in zip(*rows[1:])]
-    judged = [place for place, kind in enumerate(kinds) if kind is Kind.NUMBER]
+    columns = list(zip(*rows[1:]))
+    kinds = [kind_of_numbers(column, numbers.of_column(column)) for column in columns]
+    judged = [place for place, kind in enumerate(kinds) if kind is Kind.MEASUREMENT]
     words = [not numbers.is_number(rows[0][place]) for place in judged]
     is_text = any(not numbers.is_missing(rows[0][place]) for place in judged)
     return bool(judged) and all(words) and is_text and not any(numbers.is_number(first[place]) for place in judged)

@@ -3,7 +3,7 @@
 import codecs
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +11,13 @@ import numpy as np
 
 from preimage._engine.typing import Array
 from preimage.cli._errors import FileError
-from preimage.cli.tables._columns import TRUTHS, Kind, NotANumber, NumberFormat
+from preimage.cli.tables._kinds import Kind
+from preimage.cli.tables._numbers import NotANumber, NumberFormat, Words, gaps_of
 from preimage.cli.tables._paths import compression_of, inner_suffix, need
-from preimage.cli.tables._sources import Source
+from preimage.cli.tables._rewrite import Rewriter
+from preimage.cli.tables._sources import Source, compression_of_parquet
 
 _SUFFIX_DELIMITERS = {".tsv": "\t", ".tab": "\t", ".csv": ","}
-# A number in the gap of a column of truth values is the fraction of similar rows in which it is true.
-TRUE_FROM = 0.5
 
 
 @dataclass(frozen=True)
@@ -29,74 +29,104 @@ class Cells:
     there : pyarrow array or None
         The column as it is in the table: texts, or values of some type.
     numbers : array of shape (rows,) or None
-        Those of the result; where there are values of the table too, the same numbers, and others in the gaps.
-    kind : Kind or None
-        Of the column of the table.
-    format : NumberFormat
-        How its texts are written.
-    has_gaps : bool
-        Whether the column, in these rows or in others, has gaps.
-    rounded : bool
-        Whether numbers in the gaps of columns of whole numbers are whole.
-    truth : str
-        The first truth value of the column, if it is one of texts.
+        Those of the result.
+    form : NumberFormat, Words or None
+        How numbers are written in the column of the table; None for other columns, and for new ones.
+    type : pyarrow type or None
+        Of the column of the table, if it has one other than text.
+    only_gaps : bool
+        Whether numbers stand only where the table has no value.
     """
 
     there: Any = None
     numbers: Array | None = None
-    kind: Kind | None = None
-    format: NumberFormat = NumberFormat()  # noqa: RUF009  a value that does not change
-    has_gaps: bool = False
-    rounded: bool = False
-    truth: str = "true"
+    form: NumberFormat | Words | None = None
+    type: Any = None
+    only_gaps: bool = False
 
     @property
     def is_text(self) -> bool:
-        return self.there is not None and need("pyarrow").types.is_string(self.there.type)
-
-    def gaps(self) -> Any:
-        """Where the table has no value, as a pyarrow array."""
-        if self.is_text:
-            assert self.kind is not None
-            return need("pyarrow").array(np.isnan(self.format.values(self.there, self.kind)))
-        return need("pyarrow.compute").is_null(self.there, nan_is_null=True)
+        return self.type is None and self.form is not None
 
     def typed(self, types: dict[int, Any], place: int) -> Any:
-        """All rows with one type: that of the table where it holds the numbers, else double precision.
+        """All rows with one type: that of the table or, of texts of numbers, one for numbers.
 
-        Texts of numbers become numbers, whole ones if the first rows have no others: `types` remembers it by place.
+        Numbers are whole if those of the first rows are: `types` remembers it by place.
         """
         arrow, compute = need("pyarrow"), need("pyarrow.compute")
-        if self.there is None:
-            return arrow.array(np.ascontiguousarray(self.numbers))
-        if self.numbers is not None and self.kind is Kind.TRUTH:
-            return arrow.array(self.numbers >= TRUE_FROM)
-        if self.numbers is None or not self.has_gaps:
-            return self._number_texts(types, place) if self.is_text and self.kind is Kind.NUMBER else self.there
-        numbers, known = arrow.array(np.ascontiguousarray(self.numbers, dtype=float)), self.there.type
-        if self.is_text or not (arrow.types.is_floating(known) or (self.rounded and arrow.types.is_integer(known))):
-            return numbers
-        new = compute.cast(compute.if_else(self.gaps(), numbers, None), known, safe=False)
-        return compute.if_else(self.gaps(), new, self.there)
+        if self.form is None:
+            return self.there if self.numbers is None else arrow.array(np.ascontiguousarray(self.numbers))
+        if self.is_text and isinstance(self.form, NumberFormat):
+            return self._numbers(types, place)
+        if self.numbers is None:
+            return self.there
+        known = arrow.string() if self.type is None else self.type
+        new = _of_type(self.form.rounded(self.numbers), self.form, known)
+        if not self.only_gaps:
+            return new
+        is_coded = arrow.types.is_dictionary(known)
+        there = self.there.dictionary_decode() if is_coded else self.there
+        merged = compute.if_else(gaps_of(there, self.form), new.dictionary_decode() if is_coded else new, there)
+        return _coded(merged, known) if is_coded else merged
 
-    def _number_texts(self, types: dict[int, Any], place: int) -> Any:
-        arrow, compute = need("pyarrow"), need("pyarrow.compute")
-        trimmed = compute.utf8_trim_whitespace(self.there)
-        if place not in types:
-            is_whole = compute.all(compute.match_substring_regex(trimmed, r"^-?\d{1,18}$")).as_py()
-            types[place] = arrow.int64() if is_whole else arrow.float64()
+    def _numbers(self, types: dict[int, Any], place: int) -> Any:
+        """Texts of numbers, and those in their gaps, as numbers."""
+        arrow, numbers = need("pyarrow"), self.numbers
+        assert isinstance(self.form, NumberFormat)
         try:
-            if types[place] == arrow.int64():
-                return compute.cast(trimmed, arrow.int64())
-            return arrow.array(self.format.values(self.there, Kind.NUMBER), from_pandas=True)
+            known = None if self.there is None else self.form.values(self.there)
+            if numbers is None:
+                numbers = known
+            else:
+                new = self.form.rounded(numbers)
+                numbers = np.where(np.isnan(known), new, known) if self.only_gaps and known is not None else new
+            types.setdefault(place, arrow.int64() if self.form.is_whole else arrow.float64())
+            return arrow.array(numbers, from_pandas=True).cast(types[place])
         except (NotANumber, arrow.ArrowInvalid) as error:
             raise FileError(f"A column that begins with numbers has also {error}; write to .csv instead.") from error
 
-    def words(self) -> Any:
-        """Texts for the gaps of a column of truth values, written as those that it has."""
-        change = next((f for f in (str.lower, str.upper) if f(self.truth) == self.truth), str.capitalize)
-        assert self.numbers is not None
-        return need("pyarrow").array([change("true" if value >= TRUE_FROM else "false") for value in self.numbers])
+    def texts(self, style: "_Style") -> Any:
+        """A column as texts, as they stand in the file: those of the table where it has some, numbers elsewhere."""
+        arrow, compute = need("pyarrow"), need("pyarrow.compute")
+        if not self.is_text:
+            if self.form is None and self.there is None:
+                return style.numbers(self.numbers)
+            return style.values(self.typed({}, 0))
+        assert self.form is not None
+        form = self.form if style.is_own or isinstance(self.form, Words) else self.form.plain()
+        of_numbers = lambda numbers: style.quoted(arrow.array(form.texts(numbers), arrow.string()))
+        if self.numbers is not None and not self.only_gaps:
+            return of_numbers(self.numbers)
+        # Numbers between others that are written in another way would be read as something else.
+        there = style.values(self.there) if form == self.form else of_numbers(self.form.values(self.there))
+        if self.numbers is None:
+            return there
+        return compute.if_else(gaps_of(self.there, self.form), of_numbers(self.numbers), there)
+
+
+def _of_type(numbers: Array, form: NumberFormat | Words, known: Any) -> Any:
+    """Numbers as values of a type of pyarrow, whole ones for types of these; NaN is null."""
+    arrow, types = need("pyarrow"), need("pyarrow").types
+    if types.is_boolean(known):
+        return arrow.array([None if number != number else number >= 0.5 for number in numbers.tolist()], known)
+    if isinstance(form, Words):
+        found = arrow.array([text or None for text in form.texts(numbers)], arrow.string())
+        return _coded(found, known) if types.is_dictionary(known) else found.cast(known)
+    if types.is_floating(known):
+        return arrow.array(np.ascontiguousarray(numbers)).cast(known, safe=False)
+    if types.is_decimal(known):
+        texts = [None if number != number else f"{number:.{max(known.scale, 0)}f}" for number in numbers.tolist()]
+        return arrow.array(texts, arrow.string()).cast(known)
+    limits = np.iinfo(known.to_pandas_dtype())
+    whole = np.clip(np.round(numbers), limits.min, limits.max)
+    return arrow.array(whole, from_pandas=True).cast(known, safe=False)
+
+
+def _coded(texts: Any, known: Any) -> Any:
+    """Texts as a dictionary of some type."""
+    arrow, found = need("pyarrow"), texts.dictionary_encode()
+    indices, words = found.indices.cast(known.index_type), found.dictionary.cast(known.value_type)
+    return arrow.DictionaryArray.from_arrays(indices, words, ordered=known.ordered)
 
 
 @dataclass(frozen=True)
@@ -118,12 +148,8 @@ class Frame:
     gaps : list of int or None
         Where the result stands only where the table has no value, the columns of the result with such gaps: values that
         are there stay as they are written, and all columns are copied. None replaces columns by those of the result.
-    rounded : bool
-        Whether numbers in the gaps of columns of whole numbers are whole.
-    codes : tuple of int
-        Columns of the result that are categories, whose gaps get values of the column.
-    truths : dict of int to str
-        For places of columns of truth values, the first of these, as it is written.
+    is_whole : bool
+        Whether the columns are those of the table, in their order.
     """
 
     names: list[str] | None
@@ -132,9 +158,7 @@ class Frame:
     copied: list[int]
     units: list[str] | None = None
     gaps: list[int] | None = None
-    rounded: bool = False
-    codes: tuple[int, ...] = ()
-    truths: dict[int, str] = field(default_factory=dict)
+    is_whole: bool = False
 
     @classmethod
     def of_whole(cls, source: Source) -> "Frame":
@@ -144,16 +168,13 @@ class Frame:
         values = [column.get(place) for place in range(len(layout.labels))]
         names = None if layout.names is None else list(layout.names)
         units = None if layout.units is None else list(layout.units)
-        return cls(names, values, source, list(layout.untouched), units)
+        return cls(names, values, source, list(layout.untouched), units, is_whole=True)
 
     @classmethod
-    def of_filled(cls, source: Source, gaps: list[int], rounded: bool = False, codes: tuple[int, ...] = ()) -> "Frame":
+    def of_filled(cls, source: Source, gaps: list[int]) -> "Frame":
         """All columns of a table as they are, but for gaps in those with values, where the result stands."""
         whole = cls.of_whole(source)
-        places = [place for place in source.layout.taken if source.layout.kinds[place] is Kind.TRUTH]
-        truths = {place: _first_truth(source.columns([place])) for place in places}
-        copied = list(range(len(whole.values)))
-        return replace(whole, copied=copied, gaps=gaps, rounded=rounded, codes=codes, truths=truths)
+        return replace(whole, copied=list(range(len(whole.values))), gaps=gaps)
 
     @classmethod
     def next_to_kept(cls, source: Source, names: list[str]) -> "Frame":
@@ -163,23 +184,29 @@ class Frame:
         values: list[int | None] = [*(None for _ in layout.copied), *range(len(names))]
         return cls([*kept, *names], values, source, list(layout.copied))
 
+    def changed(self) -> dict[int, int]:
+        """For places of the table whose cells change, the column of the result."""
+        chosen = enumerate(self.values)
+        return {place: column for place, column in chosen if column is not None and column in (self.gaps or [column])}
+
     def batches(self, matrices: Iterator[Array]) -> Iterator[list[Cells]]:
         """Columns of the output, some rows at a time."""
         rows = _Rows(self.source.columns(self.copied), len(self.copied)) if self.copied else None
         for matrix in matrices:
-            copied = iter(zip(self.copied, [] if rows is None else rows.take(len(matrix))))
-            yield [self._cells(column, copied, matrix) for column in self.values]
+            there = dict(zip(self.copied, [] if rows is None else rows.take(len(matrix))))
+            if self.is_whole:
+                yield [self._cells(place, there.get(place), matrix) for place in range(len(self.values))]
+            else:
+                copied = [self._cells(place, there[place], matrix) for place in self.copied]
+                yield [*copied, *(Cells(numbers=column) for column in matrix.T)]
 
-    def _cells(self, column: int | None, copied: Iterator[tuple[int, Any]], matrix: Array) -> Cells:
-        if column is not None and self.gaps is None:
-            return Cells(numbers=matrix[:, column])
-        place, there = next(copied)
-        cells = Cells(there, None, self.source.layout.kinds[place], self.source.numbers)
-        if column is None or self.gaps is None:
-            return cells
-        is_whole, truth = self.rounded or column in self.codes, self.truths.get(place, "true")
-        gaps = column in self.gaps
-        return replace(cells, numbers=matrix[:, column], has_gaps=gaps, rounded=is_whole, truth=truth)
+    def _cells(self, place: int, there: Any, matrix: Array) -> Cells:
+        source, column = self.source, self.changed().get(place) if self.is_whole else None
+        is_number = place in source.layout.taken or source.layout.kinds[place] is Kind.MEASUREMENT
+        known = None if source.schema is None else source.schema.field(place).type
+        form = source.layout.formats[place] if is_number and (column is not None or known is None) else None
+        numbers = None if column is None else matrix[:, column]
+        return Cells(there, numbers, form, known, self.gaps is not None)
 
 
 class _Rows:
@@ -204,12 +231,6 @@ class _Rows:
             self.held, self.count = [column.slice(size) for column in self.held], self.count - size
             rows -= size
         return [need("pyarrow").concat_arrays([part[place] for part in parts]) for place in range(self.width)]
-
-
-def _first_truth(batches: Iterator[list[Any]]) -> str:
-    """The first truth value of batches of one column of texts, or "true"."""
-    texts = (text.strip() for (column,) in batches for text in column.to_pylist() if isinstance(text, str))
-    return next((text for text in texts if text.lower() in TRUTHS), "true")
 
 
 def write_frame(path: Path, matrices: Iterator[Array], frame: Frame, kind: str, output: Path | None = None) -> None:
@@ -245,29 +266,12 @@ class _Style:
         doubled = compute.replace_substring(texts, '"', '""')
         return compute.if_else(special, compute.binary_join_element_wise('"', doubled, '"', ""), texts)
 
-    def texts(self, cells: Cells) -> Any:
-        """A column as texts, as they stand in the file: those of the table where it has some, numbers elsewhere."""
-        if cells.there is None:
-            return self._numbers(cells.numbers)
-        if cells.numbers is None:
-            return self._values(cells.there)
-        if not cells.is_text:
-            return self._values(cells.typed({}, 0))
-        if cells.kind is Kind.TRUTH:
-            new = cells.words()
-        else:
-            new = self._numbers(cells.numbers)
-            # Numbers between others that are written in another way would be read as something else.
-            if cells.format.decimal != self.decimal or (cells.format.thousands and not self.is_own):
-                return new
-        return need("pyarrow.compute").if_else(cells.gaps(), new, self._values(cells.there))
-
-    def _numbers(self, numbers: Any) -> Any:
+    def numbers(self, numbers: Any) -> Any:
         arrow, compute = need("pyarrow"), need("pyarrow.compute")
         texts = compute.cast(arrow.array(np.ascontiguousarray(numbers)), arrow.string())
-        return texts if self.decimal == "." else compute.replace_substring(texts, ".", self.decimal)
+        return self.quoted(texts if self.decimal == "." else compute.replace_substring(texts, ".", self.decimal))
 
-    def _values(self, column: Any) -> Any:
+    def values(self, column: Any) -> Any:
         arrow, compute = need("pyarrow"), need("pyarrow.compute")
         if not arrow.types.is_string(column.type):
             column = compute.cast(column, arrow.string())
@@ -275,35 +279,55 @@ class _Style:
 
 
 def _write_text(path: Path, matrices: Iterator[Array], frame: Frame, output: Path) -> None:
-    arrow, compute = need("pyarrow", "Text tables"), need("pyarrow.compute", "Text tables")
-    style = _Style.of(frame.source, output)
+    arrow = need("pyarrow", "Text tables")
+    source = frame.source
+    is_edit = frame.is_whole and source.rows is not None and inner_suffix(source.path) == inner_suffix(output)
+    blocks = _edited(matrices, frame) if is_edit else _lines(matrices, frame, _Style.of(source, output))
+    with arrow.output_stream(str(path), compression=compression_of(output)) as file:
+        for block in blocks:
+            file.write(block)
+
+
+def _edited(matrices: Iterator[Array], frame: Frame) -> Iterator[bytes]:
+    """The table byte for byte but for new cells."""
+    rows, formats, changed = frame.source.rows, frame.source.layout.formats, frame.changed()
+    assert rows is not None
+    texts = lambda matrix: {place: formats[place].texts(matrix[:, column]) for place, column in changed.items()}
+    rewriter = Rewriter(rows, formats, frame.gaps is not None)
+    return rewriter.blocks((len(matrix), texts(matrix)) for matrix in matrices)
+
+
+def _lines(matrices: Iterator[Array], frame: Frame, style: _Style) -> Iterator[bytes]:
+    arrow, compute = need("pyarrow"), need("pyarrow.compute")
     encode = codecs.getincrementalencoder(style.encoding)().encode
     # A function, so that its columns are gone when the next ones are made.
     joined = lambda columns: (
         compute.binary_join_element_wise(*columns, style.delimiter) if len(columns) > 1 else columns[0]
     )
-    with arrow.output_stream(str(path), compression=compression_of(output)) as file:
-        for line in (frame.names, frame.units):
-            if line is not None:
-                texts = style.quoted(arrow.array(line, arrow.string())).to_pylist()
-                file.write(encode(style.delimiter.join(texts) + "\n"))
-        for batch in frame.batches(matrices):
-            lines = joined([style.texts(cells) for cells in batch])
-            if len(lines):
-                file.write(encode("\n".join(lines.to_pylist()) + "\n"))
+    for line in (frame.names, frame.units):
+        if line is not None:
+            yield encode(style.delimiter.join(style.quoted(arrow.array(line, arrow.string())).to_pylist()) + "\n")
+    for batch in frame.batches(matrices):
+        lines = joined([cells.texts(style) for cells in batch])
+        if len(lines):
+            yield encode("\n".join(lines.to_pylist()) + "\n")
 
 
 def _write_parquet(path: Path, matrices: Iterator[Array], frame: Frame, output: Path) -> None:
     arrow, parquet = need("pyarrow", "Parquet files"), need("pyarrow.parquet", "Parquet files")
+    source = frame.source
     names = frame.names or [f"x{number}" for number in range(len(frame.values))]
     names = [name or f"row names {number + 1}".removesuffix(" 1") for number, name in enumerate(names)]
+    schema = source.schema if frame.is_whole else None
+    compression = "snappy" if schema is None else compression_of_parquet(source.path)
     types: dict[int, Any] = {}
     writer = None
     try:
         for batch in frame.batches(matrices):
             columns = [cells.typed(types, place) for place, cells in enumerate(batch)]
-            rows = arrow.RecordBatch.from_arrays(columns, names=names)
-            writer = writer or parquet.ParquetWriter(path, rows.schema)
+            like = {"names": names} if schema is None else {"schema": schema}
+            rows = arrow.RecordBatch.from_arrays(columns, **like)
+            writer = writer or parquet.ParquetWriter(path, rows.schema, compression=compression)
             writer.write_batch(rows)
     finally:
         if writer is not None:

@@ -1,8 +1,9 @@
 """Tables in files of any size, read in chunks of rows: text, Parquet, Excel and NumPy."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -13,19 +14,18 @@ from preimage.cli._errors import CommandError, DataError, FileError
 from preimage.cli._options import DEFAULTS, NONE, TableOptions
 from preimage.cli.tables._columns import (
     INDEX_NAMES,
-    MISSING_WORDS,
     Columns,
-    Kind,
     Layout,
-    NotANumber,
-    NumberFormat,
+    counted,
     counts_rows,
     index_place,
     is_whole,
-    may_name_rows,
+    listed,
 )
 from preimage.cli.tables._dialect import Beginning, read_beginning, understand
 from preimage.cli.tables._excel import read_sheet
+from preimage.cli.tables._kinds import Kind, kind_of
+from preimage.cli.tables._numbers import MISSING_WORDS, NotANumber, NumberFormat, Words, numbers_of, starts_with_zero
 from preimage.cli.tables._paths import TABLES, check_regular, compression_of, format_of, identity_of, need
 from preimage.cli.tables._text import Dialect, TextRows
 
@@ -68,10 +68,10 @@ class Source:
         Whether `n_rows` is one.
     options : TableOptions
         What the user said about the table.
-    numbers : NumberFormat
-        How numbers are written in columns of texts, and what stands for a missing one.
-    dialect : Dialect or None
-        Of a text file.
+    rows : TextRows or None
+        Those of a text file, and how it is written.
+    schema : pyarrow schema or None
+        Types of the columns, where the file has such.
     values : array of shape (n, d) or None
         All rows, where they are in memory.
     classes : array of shape (n,) or None
@@ -93,8 +93,8 @@ class Source:
     row_shape: tuple[int, ...] | None = None
     is_estimate: bool = False
     options: TableOptions = DEFAULTS
-    numbers: NumberFormat = NumberFormat()  # noqa: RUF009  a value that does not change
-    dialect: Dialect | None = None
+    rows: TextRows | None = None
+    schema: Any = None
     values: Any = None
     classes: Any = None
     pictures: Any = None
@@ -113,8 +113,19 @@ class Source:
         return None if self.layout.names is None else self.labels
 
     @property
+    def words(self) -> dict[str, tuple[str, ...]]:
+        """Columns of categories among those with values, and their words."""
+        formats = {label: self.layout.formats[place] for label, place in zip(self.labels, self.layout.taken)}
+        return {label: form.categories for label, form in formats.items() if isinstance(form, Words)}
+
+    @property
     def n_columns(self) -> int:
         return len(self.layout.taken)
+
+    @property
+    def dialect(self) -> Dialect | None:
+        """How a text file is written."""
+        return None if self.rows is None else self.rows.dialect
 
     @property
     def image_shape(self) -> tuple[int, ...] | None:
@@ -170,10 +181,13 @@ class Source:
             found = [value for batch in self.columns([place]) for value in batch[0].to_pylist()]
         except CommandError as error:
             raise of_file(self.path, error) from error
-        if self.layout.kinds[place] is Kind.NUMBER and any(isinstance(value, str) for value in found):
-            texts = [text if text is not None and self.numbers.is_number(text) else None for text in found]
-            convert = int if all(text is None or is_whole(text) for text in texts) else self.numbers.value
-            return [None if text is None else convert(text) for text in texts]
+        form, is_text = self.layout.formats[place], any(isinstance(value, str) for value in found)
+        if self.layout.kinds[place] in (Kind.MEASUREMENT, Kind.CODE) and is_text:
+            texts = [None if text is None or form.is_missing(text) else text for text in found]
+            if not any(text is not None and starts_with_zero(text) for text in texts):
+                are_whole = all(text is None or is_whole(text) for text in texts)
+                convert = int if are_whole else lambda text: form.value(text) if form.is_number(text) else None
+                return [None if text is None else convert(text) for text in texts]
         marks = MISSING_WORDS.union(self.options.missing or ())
         is_missing = lambda value: value != value or (isinstance(value, str) and value.strip() in marks)  # NaN ≠ NaN
         return [None if is_missing(value) else value for value in found]
@@ -183,10 +197,14 @@ class Source:
         return identity_of(self.path)
 
     def described(self) -> str:
-        """One line about what was understood."""
+        """What was understood: a line about the file, and one for each of its first columns."""
+        layout = self.layout
         rows = f"{'about ' if self.is_estimate else ''}{self.n_rows:,} row{'s' if self.n_rows != 1 else ''}"
+        header = "" if layout.names is not None else "no "
+        units = ", a line of units" if layout.units is not None else ""
         dialect = "" if self.dialect is None else self.dialect.described()
-        return f"{self.path.name}: {self.layout.described(rows)}{dialect}."
+        about = f"{self.path.name}: {rows}, {counted(layout.labels, 'column')}, {header}header{units}{dialect}."
+        return "\n  ".join([about, *layout.described()]) if self.is_table else about
 
     def _check_finite(self, chunk: Array, start: int, with_missing: bool) -> None:
         bad = np.isinf(chunk) if with_missing else ~np.isfinite(chunk)
@@ -211,7 +229,10 @@ def of_file(path: Path, error: Exception) -> CommandError:
 
 
 def open_source(
-    path: Path, options: TableOptions = DEFAULTS, label: str | None = None, needs_numbers: bool = True
+    path: Path,
+    options: TableOptions = DEFAULTS,
+    label: str | None = None,
+    needs_numbers: bool = True,
 ) -> Source:
     """A file as a `Source`; what can be known without reading all of it is checked.
 
@@ -239,12 +260,47 @@ def open_source(
     except (OSError, ValueError, CommandError) as error:
         raise of_file(path, error) from error
     if (source.n_columns == 0 and needs_numbers) or source.n_rows == 0:
-        text = source.layout.called(source.layout.text[:8])
-        words = f" It has text in {', '.join(text)}." if text else ""
+        layout = source.layout
+        others = [f"{layout.labels[place]} ({layout.kinds[place].value})" for place in layout.passed_over]
+        words = f" Not taken are {listed(others)}; --columns A,B takes codes." if others else ""
         raise DataError(
-            f"{path} has {source.n_rows} rows and {source.n_columns} columns to read; some are needed.{words}"
+            f"{path} has {source.n_rows} rows and {source.n_columns} columns of measurements; some are needed.{words}"
         )
     return source
+
+
+def coded(source: Source, categories: Mapping[str, Sequence[str]], names: Sequence[str] | None = None) -> Source:
+    """A source that takes columns of categories as well, as numbers 0, 1, 2, ..., one for each of their words.
+
+    Parameters
+    ----------
+    source : Source
+    categories : mapping from names to sequences of str
+        Columns, and words that are known; those of the table come after them. Columns of measurements stay numbers.
+    names : sequence of str or None
+        All columns in their order; None takes categories after the others.
+    """
+    layout = source.layout
+    places = {layout.find(name): known for name, known in categories.items()}
+    places = {place: known for place, known in places.items() if layout.kinds[place] is not Kind.MEASUREMENT}
+    if not places and names is None:
+        return source
+    marks, formats = sorted(MISSING_WORDS.union(source.options.missing or ())), list(layout.formats)
+    for place, known in places.items():
+        found = {text.strip() for (column,) in source.columns([place]) for text in _distinct(column)}
+        formats[place] = Words((*known, *sorted(found.difference(known, marks))), tuple(marks))
+    order = [*(place for place in layout.taken if place not in places), *places]
+    taken = tuple(order if names is None else map(layout.find, names))
+    passed_over = tuple(place for place in layout.passed_over if place not in taken)
+    layout = replace(layout, taken=taken, formats=tuple(formats), passed_over=passed_over)
+    where = _row if source.rows is None else source.rows.where
+    return replace(source, layout=layout, blocks=_blocks(layout, source.columns, where))
+
+
+def _distinct(column: Any) -> list[str]:
+    arrow, compute = need("pyarrow"), need("pyarrow.compute")
+    texts = compute.unique(compute.cast(column, arrow.string())).to_pylist()
+    return [text for text in texts if text is not None]
 
 
 def options_like(source: Source, path: Path, options: TableOptions) -> TableOptions:
@@ -255,7 +311,11 @@ def options_like(source: Source, path: Path, options: TableOptions) -> TableOpti
     if source.names is None or format_of(path) not in TABLES:
         return options
     plain = replace(options, columns=None, exclude=None, keep=None, index=NONE)
-    return options if open_source(path, plain).names is None else replace(plain, columns=tuple(source.labels))
+    words = (Kind.TEXT, Kind.CATEGORY, Kind.DATE)
+    columns = tuple(
+        source.layout.labels[place] for place in source.layout.taken if source.layout.kinds[place] not in words
+    )
+    return options if open_source(path, plain).names is None else replace(plain, columns=columns)
 
 
 def exceeds(path: Path, n_bytes: int) -> bool:
@@ -294,24 +354,26 @@ def _inflation(path: Path) -> int:
 
 
 def _layout_of_texts(beginning: Beginning, options: TableOptions, label: str | None) -> Layout:
-    numbers, names, rows = beginning.dialect.numbers, beginning.names, beginning.rows
-    columns = [[row[place] for row in rows] for place in range(beginning.width)]
-    kinds = [numbers.kind(texts) for texts in columns]
-    odd, counters, doubtful = {}, [], []
+    numbers, names = beginning.dialect.numbers, beginning.names
+    columns = [[row[place] for row in beginning.rows] for place in range(beginning.width)]
+    formats: list[NumberFormat | Words] = []
+    kinds, odd, counters = [], {}, []
     for place, texts in enumerate(columns):
         name = "" if names is None else names[place]
-        if kinds[place] is Kind.EMPTY and not beginning.is_whole and name:
-            kinds[place] = Kind.NUMBER  # nothing in the first rows, and perhaps numbers later
-        if kinds[place] in (Kind.MIXED, Kind.SIGNED):
-            odd[place] = next(text for text in texts if not numbers.is_missing(text) and not numbers.is_number(text))
+        form = numbers.of_column(texts)
+        kind = kind_of(name, texts, form)
+        if kind is Kind.EMPTY and not beginning.is_whole and name:
+            kind = Kind.MEASUREMENT  # nothing in the first rows, and perhaps numbers later
+        formats.append(Words.of_truths(texts) if kind is Kind.TRUTH else form)
+        kinds.append(kind)
+        first = next((text for text in texts if not form.is_missing(text) and not form.is_number(text)), None)
+        if first is not None:
+            odd[place] = first
         if place and name.startswith("Unnamed: ") and counts_rows(texts):
             counters.append(place)
-        if names is not None and may_name_rows(name, texts):
-            doubtful.append(place)
     index = index_place(names, columns, kinds) if options.index is None else None
     units = None if beginning.units is None else tuple(beginning.units)
-    found = Columns(names, kinds, index, odd, tuple(counters))
-    return found.layout(options, label, units=units, doubtful=tuple(doubtful))
+    return Columns(names, kinds, formats, index, odd, tuple(counters)).layout(options, label, units=units)
 
 
 def _text_source(path: Path, options: TableOptions, label: str | None) -> Source:
@@ -328,8 +390,8 @@ def _text_source(path: Path, options: TableOptions, label: str | None) -> Source
             n_rows = max(1, round(path.stat().st_size * _inflation(path) / max(1.0, row_bytes)))
             is_estimate = True
     layout = _layout_of_texts(beginning, options, label)
-    source = _of_texts(path, layout, n_rows, rows.columns, rows.dialect.numbers, rows.where)
-    return replace(source, is_estimate=is_estimate, dialect=beginning.dialect)
+    blocks = _blocks(layout, rows.columns, rows.where)
+    return Source(path, layout, np.dtype(float), n_rows, blocks, rows.columns, is_estimate=is_estimate, rows=rows)
 
 
 def _excel_source(path: Path, options: TableOptions, label: str | None) -> Source:
@@ -343,39 +405,46 @@ def _excel_source(path: Path, options: TableOptions, label: str | None) -> Sourc
     ]
     read = lambda places: iter([[by_column[place] for place in places]] if beginning.rows else [])
     layout = _layout_of_texts(beginning, options, label)
-    return _of_texts(path, layout, len(beginning.rows), read, beginning.dialect.numbers, lambda row: f"row {row}")
+    blocks = _blocks(layout, read, _row)
+    return Source(path, layout, np.dtype(float), len(beginning.rows), blocks, read)
 
 
-def _of_texts(
-    path: Path,
-    layout: Layout,
-    n_rows: int,
-    read: ReadColumns,
-    numbers: NumberFormat,
-    where: Callable[[int], str],
-) -> Source:
-    """A source of columns of texts; `where` gives words for a row, counted from 1."""
-    taken = list(layout.taken)
+def _blocks(layout: Layout, read: ReadColumns, where: Callable[[int], str]) -> Callable[[int, int], Iterator[Array]]:
+    """The matrices of a source from its columns; `where` gives words for a row, counted from 1."""
 
     def blocks(start: int, rows: int) -> Iterator[Array]:
         seen = 0
-        for batch in read(taken):
-            columns: list[Array] = []
-            try:
-                for place, texts in zip(taken, batch):
-                    columns.append(numbers.values(texts, layout.kinds[place]))
-            except NotANumber as error:
-                label = layout.labels[taken[len(columns)]]
-                raise DataError(
-                    f"{where(seen + error.row + 1)}, column {label!r}: {error.text!r} is not a number. If it stands "
-                    f"for a missing value, add --missing {error.text!r}; or leave the column out: --exclude {label}"
-                ) from error
-            skip = max(0, start - seen)
-            seen += len(columns[0])
+        for batch in read(list(layout.taken)):
+            matrix = _matrix(layout, batch, partial(_after, where, seen))
+            skip, seen = max(0, start - seen), seen + len(matrix)
             if start < seen:
-                yield np.column_stack(columns)[skip:]
+                yield matrix[skip:]
 
-    return Source(path, layout, np.dtype(np.float64), n_rows, blocks, read, numbers=numbers)
+    return blocks
+
+
+def _row(number: int) -> str:
+    return f"row {number}"
+
+
+def _after(where: Callable[[int], str], seen: int, row: int) -> str:
+    return where(seen + row)
+
+
+def _matrix(layout: Layout, batch: list[Any], where: Callable[[int], str]) -> Array:
+    """Columns with values as a matrix."""
+    columns: list[Array] = []
+    try:
+        for place, values in zip(layout.taken, batch):
+            columns.append(numbers_of(values, layout.formats[place]))
+    except NotANumber as error:
+        label = layout.labels[layout.taken[len(columns)]]
+        advice = f"If it stands for a missing value, add --missing {error.text!r}; or leave the column out"
+        raise DataError(
+            f"{where(error.row + 1)}, column {label!r}: {error.text!r} {error.why or 'is not a number as others are'}. "
+            f"{'Leave the column out' if error.why else advice}: --exclude {label}"
+        ) from error
+    return np.column_stack(columns)
 
 
 def _npy_source(path: Path, options: TableOptions, label: str | None) -> Source:
@@ -386,7 +455,7 @@ def _npy_source(path: Path, options: TableOptions, label: str | None) -> Source:
         raise DataError(f"{path} holds values of the type {array.dtype}, which are not numeric.")
     dtype = np.dtype(np.float32 if array.dtype == np.float32 else np.float64)
     n_rows, width, row_shape = len(array), int(np.prod(array.shape[1:])), array.shape[1:]
-    layout = Columns(None, [Kind.NUMBER] * width).layout(options, label)
+    layout = Columns(None, [Kind.MEASUREMENT] * width).layout(options, label)
 
     def parts(start: int, rows: int, picked: list[int]) -> Iterator[Array]:
         for first in range(start, n_rows, rows):
@@ -407,9 +476,14 @@ def _npy_source(path: Path, options: TableOptions, label: str | None) -> Source:
 def _parquet_source(path: Path, options: TableOptions, label: str | None) -> Source:
     file = _open_parquet(path)
     schema, names = file.schema_arrow, list(file.schema_arrow.names)
-    kinds = [_kind_of_type(schema.field(place).type) for place in range(len(names))]
+    first = next(file.iter_batches(max(1, min(CHUNK_ROWS, PARQUET_BUFFER // len(names)))), None)
+    empty = need("pyarrow").array([])
+    of_column = lambda name: empty if first is None else first.column(name)
+    kinds = [_kind_of_values(name, of_column(name), schema.field(name).type) for name in names]
     index = _parquet_index(path, schema, names) if options.index is None else []
-    layout = Columns(names, kinds, index[0] if index else None, counters=tuple(index[1:])).layout(options, label)
+    words = {place: "words" for place, name in enumerate(names) if not _holds_numbers(schema.field(name).type)}
+    found = Columns(names, kinds, (), index[0] if index else None, words, tuple(index[1:]))
+    layout = found.layout(options, label)
     sizes = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
     firsts = np.concatenate([[0], np.cumsum(sizes)]).astype(int)  # first row of every group, and the number of rows
     picked = [names[place] for place in layout.taken]
@@ -420,27 +494,42 @@ def _parquet_source(path: Path, options: TableOptions, label: str | None) -> Sou
         if start >= firsts[-1]:
             return
         batches = _open_parquet(path).iter_batches(rows, row_groups=list(range(group, len(sizes))), columns=picked)
+        first = int(firsts[group])
         for batch in batches:
-            columns = [batch.column(name).to_numpy(zero_copy_only=False).astype(float) for name in picked]
-            yield np.column_stack(columns)[skip:]
-            skip = max(0, skip - batch.num_rows)
+            columns = [batch.column(name) for name in picked]
+            yield _matrix(layout, columns, partial(_after, _row, first))[skip:]
+            skip, first = max(0, skip - batch.num_rows), first + batch.num_rows
 
     def read(places: list[int]) -> Iterator[list[Any]]:
         for batch in _open_parquet(path).iter_batches(CHUNK_ROWS, columns=[names[place] for place in places]):
             yield [batch.column(names[place]) for place in places]
 
-    return Source(path, layout, np.dtype(np.float64), int(firsts[-1]), blocks, read)
+    return Source(path, layout, np.dtype(np.float64), int(firsts[-1]), blocks, read, schema=schema)
 
 
-def _kind_of_type(kind: Any) -> Kind:
-    """What a column of a type of pyarrow holds."""
+def _holds_numbers(kind: Any) -> bool:
     known = need("pyarrow").types
-    if known.is_null(kind):
-        return Kind.EMPTY
+    tests = (known.is_integer, known.is_floating, known.is_decimal, known.is_boolean, known.is_null)
+    return any(test(kind) for test in tests)
+
+
+def _kind_of_values(name: str, values: Any, kind: Any) -> Kind:
+    """What a column of some type of pyarrow holds, as its first values say."""
+    known = need("pyarrow").types
     if known.is_boolean(kind):
         return Kind.TRUTH
-    is_number = known.is_integer(kind) or known.is_floating(kind) or known.is_decimal(kind)
-    return Kind.NUMBER if is_number else Kind.TEXT
+    if known.is_temporal(kind):
+        return Kind.DATE
+    if known.is_null(kind) or values.null_count == len(values):
+        return Kind.EMPTY if known.is_null(kind) or not _holds_numbers(kind) else Kind.MEASUREMENT
+    if known.is_dictionary(kind):
+        return Kind.CATEGORY
+    if known.is_string(kind) or known.is_large_string(kind):
+        kind_of_texts = kind_of(name, [text or "" for text in values.to_pylist()], NumberFormat())
+        return kind_of_texts if kind_of_texts in (Kind.CODE, Kind.CATEGORY, Kind.DATE) else Kind.TEXT
+    if known.is_integer(kind):
+        return kind_of(name, ["" if value is None else str(value) for value in values.to_pylist()], NumberFormat())
+    return Kind.MEASUREMENT if _holds_numbers(kind) else Kind.TEXT
 
 
 def _parquet_index(path: Path, schema: Any, names: list[str]) -> list[int]:
@@ -453,6 +542,14 @@ def _parquet_index(path: Path, schema: Any, names: list[str]) -> list[int]:
         batch = next(_open_parquet(path).iter_batches(CHUNK_ROWS, columns=names[:1]), None)
         return [0] if batch is not None and counts_rows([str(value) for value in batch.column(0).to_pylist()]) else []
     return []
+
+
+def compression_of_parquet(path: Path) -> str:
+    """How the columns of a Parquet file are compressed."""
+    about = _open_parquet(path).metadata
+    is_known = about.num_row_groups and about.num_columns
+    found = about.row_group(0).column(0).compression.lower() if is_known else "snappy"
+    return {"uncompressed": "none"}.get(found, found)
 
 
 def _open_parquet(path: Path) -> Any:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from preimage.cli._errors import DataError, FileError
-from preimage.cli.tables._columns import NumberFormat
+from preimage.cli.tables._numbers import MISSING, NumberFormat
 from preimage.cli.tables._paths import compression_of, need
 
 # Bytes that are read and parsed together.
@@ -181,7 +181,8 @@ def check_values(lines: list[str]) -> None:
 
 def comment_pattern(comment: str) -> str:
     """A regular expression of the beginning of a comment; Excel's errors, such as #DIV/0!, begin none."""
-    return rf"^[ \t]*{re.escape(comment)}(?!(?:N/A|NA|DIV/0!|VALUE!|REF!|NUM!|NAME\?|NULL!))"
+    errors = "|".join(re.escape(mark[1:]) for mark in MISSING if mark.startswith("#"))
+    return rf"^[ \t]*{re.escape(comment)}(?!{errors})"
 
 
 def single_blanks(block: bytes) -> bytes:
@@ -300,7 +301,7 @@ class TextRows:
         block = {"block_size": max(BLOCK, 64 * self.width), "use_threads": False, "column_names": names}
         try:
             reader = csv.open_csv(
-                io.BufferedReader(_Stream(self.lines()), BLOCK),
+                io.BufferedReader(ByteStream(self.lines()), BLOCK),
                 csv.ReadOptions(**block),
                 csv.ParseOptions(**marks, invalid_row_handler=at_ragged),
                 csv.ConvertOptions(**texts, strings_can_be_null=False),
@@ -356,7 +357,7 @@ class TextRows:
             )
 
 
-class _Stream(io.RawIOBase):
+class ByteStream(io.RawIOBase):
     """Blocks of bytes as a file to read."""
 
     def __init__(self, blocks: Iterator[bytes]) -> None:

@@ -1,0 +1,400 @@
+"""Numbers as people write them: one convention for a file, one notation for a column; read, and written back alike."""
+
+import re
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from preimage._engine.typing import Array
+from preimage.cli.tables._paths import need
+
+# What pandas, R, Excel, SAS and instruments write where there is no value.
+MISSING = (
+    *("", "NA", "N/A", "n/a", "na", "<NA>", "NaN", "nan", "NAN", "-nan", "-NaN", "NaT", "NULL", "null", "None"),
+    *("?", "-", "--", ".", "#N/A", "#NA", "#DIV/0!", "#VALUE!", "#REF!", "#NUM!", "#NAME?", "#NULL!"),
+    # The same in German, Spanish, Italian, Portuguese, Polish, Swedish and Russian spreadsheets.
+    *("#NV", "#N/D", "#N/D!", "#SAKNAS!", "#Н/Д", "#WERT!", "#BEZUG!", "#ZAHL!", "#VALOR!", "#VALEUR!", "#ARG!"),
+)
+# Of these, what stands for a missing class too; "-" and "None" may well be classes.
+MISSING_WORDS = frozenset({"", "NA", "N/A", "n/a", "<NA>", "NaN", "nan", "NAN", "NaT", "NULL", "null", "#N/A", "#NA"})
+TRUTHS = {"true": 1.0, "false": 0.0}
+# Ordinary, no-break, thin, narrow and figure blanks: all of them stand between thousands, and before signs of money.
+BLANKS = " \u00a0\u2009\u202f\u2007"
+# Between groups of three digits.
+THOUSANDS = (",", ".", "'", "’", *BLANKS)
+MINUS = "-\u2212\u2013"
+MONEY = (
+    r"(?:US|CA|AU|NZ|HK|[ACRS])?\$|[€£¥₹₽₺₩₪₫₴]|zł|Kč|Ft|kr\.?|S?Fr\.|lei|руб\.|р\."
+    "|AUD|BRL|CAD|CHF|CNY|CZK|DKK|EUR|GBP|HKD|HUF|INR|JPY|KRW|MXN|NOK|NZD|PLN|RUB|SEK|SGD|TRY|USD|ZAR"
+)
+UNITS = r"%|‰|°[CF]?|℃|℉"
+_BODY = rf"[.,]?[0-9](?:[0-9.,'’{BLANKS}]*[0-9])?\.?(?:[eEdD][-+]?[0-9]+)?"
+# A number with all that people write around it.
+WRITTEN = re.compile(
+    rf"(?P<open>\()?(?P<sign>[{MINUS}+])?(?P<prefix>(?:{MONEY})[{BLANKS}]?)?(?P<sign2>[{MINUS}+])?(?P<body>{_BODY})"
+    rf"(?P<suffix>[{BLANKS}]?(?:{MONEY}|{UNITS})|[{BLANKS}][^\W\d_][^\s\d;,]{{0,5}})?(?P<close>\))?"
+)
+# Numbers with more digits than this have all that double precision gives, and are written so.
+ALL_DIGITS = 15
+TOO_LARGE = "has more digits than double precision, as codes do"
+# Whole numbers above are not exact in double precision: 9007199254740993 would become ...992.
+MOST_WHOLE = 2**53
+
+
+def starts_with_zero(text: str) -> bool:
+    """Whether a text has a zero before another digit, as codes have."""
+    return re.match(rf"\s*[{MINUS}+]?0[0-9]", text) is not None
+
+
+class NotANumber(Exception):
+    """A text that should be a number, its place in its batch, and why it is none if it looks like one."""
+
+    def __init__(self, row: int, text: str, why: str = "") -> None:
+        super().__init__(text)
+        self.row = row
+        self.text = text
+        self.why = why
+
+
+@dataclass(frozen=True)
+class Digits:
+    """How many digits the numbers of a column have.
+
+    Attributes
+    ----------
+    decimals, fewest : int
+        At most and at least, after the decimal separator.
+    places : int
+        The same as `decimals`, but 0 where all decimals are zeros: 12.0 and 13.0 are whole numbers.
+    significant : int
+        At most, without zeros at the beginning.
+    exponent : str
+        The letter of exponents, if all numbers have one.
+    leading : str
+        The zero before decimals of numbers below 1, or nothing.
+    has_all : bool
+        Whether numbers have all digits of double precision.
+    """
+
+    decimals: int = 0
+    fewest: int = 0
+    places: int = 0
+    significant: int = 0
+    exponent: str = ""
+    leading: str = "0"
+    has_all: bool = True
+
+    @classmethod
+    def of(cls, bodies: Sequence[str], decimal: str) -> "Digits":
+        """The digits of numbers without signs and separators of thousands."""
+        found = [
+            part for body in bodies if (part := re.fullmatch(rf"([0-9]*){re.escape(decimal)}?([0-9]*)(\D?).*", body))
+        ]
+        if not found:
+            return cls()
+        decimals = [len(part[2]) for part in found]
+        exponents = {part[3] for part in found}
+        significant = max(len((part[1] + part[2]).lstrip("0")) for part in found)
+        if significant >= ALL_DIGITS or len(exponents) > 1:
+            return cls(fewest=min(decimals))
+        places = max(decimals) if any(part[2].strip("0") for part in found) else 0
+        leading = "" if any(not part[1] for part in found) else "0"
+        return cls(max(decimals), min(decimals), places, significant, exponents.pop(), leading, has_all=False)
+
+    def rounded(self, number: float) -> float:
+        """A number with no more digits."""
+        if self.has_all or number == 0 or not np.isfinite(number):
+            return number
+        if self.exponent:
+            return float(f"{number:.{self.decimals}e}")
+        if self.fewest == self.decimals:
+            return round(number, self.places)
+        # Numbers of as many digits, wherever the separator stands, have fewer decimals where they are large.
+        above = int(np.floor(np.log10(abs(number)))) + 1
+        return round(number, max(0, min(self.places, self.significant - above)))
+
+    def text(self, size: float, is_grouped: bool) -> str:
+        """A number that is not negative, with "." and ","; `size` is rounded."""
+        if self.has_all:
+            return repr(size) if self.fewest else repr(size).removesuffix(".0")
+        if self.exponent:
+            return f"{size:.{self.decimals}e}".replace("e", self.exponent)
+        text = f"{size:{',' if is_grouped else ''}.{self.decimals}f}"
+        text = self.leading + text[1:] if text.startswith("0.") else text
+        surplus = min(self.decimals - self.fewest, len(text) - len(text.rstrip("0")))
+        return text[: len(text) - surplus].removesuffix(".") if surplus else text
+
+
+@dataclass(frozen=True)
+class NumberFormat:
+    """Which texts are numbers, and how numbers are written: the convention of a file, or the notation of a column.
+
+    Attributes
+    ----------
+    decimal : str
+        "." or ",".
+    thousands : str
+        What groups three digits; empty for nothing.
+    missing : tuple of str
+    prefix, suffix : str
+        What all numbers have before or behind them, with its blank: "€ ", " %".
+    minus : str
+        What negative numbers begin with; "(" for numbers between brackets.
+    is_inner : bool
+        Whether the minus stands between the prefix and the number.
+    is_lakh : bool
+        Whether digits above the first three are grouped by two, as in India.
+    is_grouped : bool
+        Whether numbers of this column have groups.
+    digits : Digits
+    is_code : bool
+        Whether zeros before numbers, and numbers too large to be exact, are admitted.
+    """
+
+    decimal: str = "."
+    thousands: str = ""
+    missing: tuple[str, ...] = MISSING
+    prefix: str = ""
+    suffix: str = ""
+    minus: str = "-"
+    is_inner: bool = False
+    is_lakh: bool = False
+    is_grouped: bool = False
+    digits: Digits = Digits()
+    is_code: bool = False
+
+    @cached_property
+    def pattern(self) -> str:
+        """A regular expression of numbers; a comma without digits after it ends a clause, and no number."""
+        decimal, group = re.escape(self.decimal), re.escape(self.thousands)
+        some, exponent = "[0-9]*" if self.decimal == "." else "[0-9]+", "(?:[eEdD][-+]?[0-9]+)?"
+        number = rf"(?:[0-9]+(?:{decimal}{some})?|{decimal}[0-9]+){exponent}"
+        if self.thousands:
+            groups = rf"(?:{group}[0-9]{{2}})*{group}[0-9]{{3}}" if self.is_lakh else rf"(?:{group}[0-9]{{3}})+"
+            number = rf"(?:[1-9][0-9]{{0,2}}{groups}(?:{decimal}{some})?|{number})"
+        if self.is_plain:
+            return rf"(?:[-+]?{number}|[-+]?[iI]nf(?:inity)?)"
+        before = rf"{re.escape(self.prefix.strip())}[{BLANKS}]?" if self.prefix else ""
+        behind = rf"[{BLANKS}]?{re.escape(self.suffix.strip())}" if self.suffix else ""
+        sign = rf"[{MINUS}+]?"
+        return rf"(?:{sign}{before}{sign}{number}{behind}|\({before}{number}{behind}\))"
+
+    @cached_property
+    def _compiled(self) -> re.Pattern[str]:
+        return re.compile(self.pattern)
+
+    @cached_property
+    def _marks(self) -> frozenset[str]:
+        return frozenset(self.missing)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether programs read such numbers as they are."""
+        return (self.decimal, self.thousands, self.unit, self.minus) == (".", "", "", "-")
+
+    @property
+    def unit(self) -> str:
+        """The sign of money or percent that numbers have."""
+        return (self.prefix or self.suffix).strip()
+
+    def is_missing(self, text: str) -> bool:
+        return text.strip() in self._marks
+
+    def is_number(self, text: str) -> bool:
+        return self._compiled.fullmatch(text.strip()) is not None
+
+    def value(self, text: str) -> float:
+        """The number that a text means."""
+        part = WRITTEN.fullmatch(text.strip())
+        if part is None:  # infinity
+            return float(text)
+        is_negative = part["open"] is not None or (part["sign"] or part["sign2"] or "+") in MINUS
+        size = float(self._bare(part["body"]).replace(self.decimal, ".").upper().replace("D", "E"))
+        return -size if is_negative else size
+
+    def plain(self) -> "NumberFormat":
+        """The same digits, written as programs read them."""
+        return replace(
+            self, decimal=".", thousands="", prefix="", suffix="", minus="-", is_lakh=False, is_grouped=False
+        )
+
+    def of_column(self, texts: Iterable[str]) -> "NumberFormat":
+        """The notation of a column: what its numbers have around them, and how many digits."""
+        found = [text.strip() for text in texts if not self.is_missing(text)]
+        parts = [part for text in found if (part := WRITTEN.fullmatch(text)) is not None]
+        around = [((part["prefix"] or "").strip(), (part["suffix"] or "").strip()) for part in parts]
+        brackets = [part["open"] is not None for part in parts]
+        column, is_whole = self, all((part["open"] is None) == (part["close"] is None) for part in parts)
+        # Numbers all of which are between brackets may be errors of those next to them.
+        if parts and len(parts) == len(found) and len(set(around)) == 1 and is_whole and not all(brackets):
+            signs = [sign for part in parts if (sign := part["sign"] or part["sign2"] or "+") != "+"]
+            minus = "(" if any(brackets) else next(iter(signs), "-")
+            affixes = {name: parts[0][name] or "" for name in ("prefix", "suffix")}
+            column = replace(self, **affixes, minus=minus, is_inner=any(part["sign2"] for part in parts))
+        bodies = [part["body"] for text, part in zip(found, parts) if len(parts) == len(found)]
+        is_grouped = bool(self.thousands) and any(self.thousands in body for body in bodies)
+        return replace(column, is_grouped=is_grouped, digits=Digits.of(list(map(self._bare, bodies)), self.decimal))
+
+    def _bare(self, body: str) -> str:
+        return body.replace(self.thousands, "") if self.thousands else body
+
+    def rounded(self, numbers: Array) -> Array:
+        """Numbers with as many digits as the column has."""
+        if self.digits.has_all:
+            return numbers
+        return np.array([self.digits.rounded(number) for number in numbers.tolist()], dtype=float)
+
+    def texts(self, numbers: Array) -> list[str]:
+        """Numbers as the column has them; nothing for NaN."""
+        return [self._text(number) for number in numbers.tolist()]
+
+    def _text(self, number: float) -> str:
+        if number != number:
+            return ""
+        number = self.digits.rounded(number)
+        text = self.digits.text(abs(number), self.is_grouped)
+        if self.is_lakh and self.is_grouped:
+            whole, dot, rest = text.partition(".")
+            digits = whole.replace(",", "")
+            text = (
+                re.sub(r"(?<=[0-9])(?=(?:[0-9]{2})+$)", ",", digits[:-3])
+                + "," * (len(digits) > 3)
+                + digits[-3:]
+                + dot
+                + rest
+            )
+        if not self.is_plain:
+            text = text.translate({ord("."): self.decimal, ord(","): self.thousands})
+        minus = self.minus if number < 0 and self.minus != "(" else ""
+        text = f"{self.prefix}{minus}{text}" if self.is_inner else f"{minus}{self.prefix}{text}"
+        return f"({text}{self.suffix})" if number < 0 and self.minus == "(" else text + self.suffix
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether numbers are whole, however many decimals they are written with."""
+        return not (self.digits.has_all or self.digits.exponent or self.digits.places)
+
+    def values(self, texts: Any) -> Array:
+        """A pyarrow array of texts as numbers, with NaN for missing ones; or `NotANumber`."""
+        arrow, compute = need("pyarrow"), need("pyarrow.compute")
+        numbers = None
+        if self.is_plain:
+            with suppress(arrow.ArrowInvalid):  # blanks, missing values, or something that is no number
+                numbers = _cast(texts)
+        if numbers is None:
+            texts = _without_marks(texts, self.missing)
+            _refuse(texts, compute.invert(compute.match_substring_regex(texts, f"^{self.pattern}$")))
+            numbers = _cast(self._unsigned(texts))
+        if not self.is_code:
+            zeros = compute.match_substring_regex(texts, rf"^\s*[{MINUS}+]?0[0-9]")
+            _refuse(texts, zeros, "begins with a zero, as codes do")
+            if np.nanmax(np.abs(numbers), initial=0) > MOST_WHOLE:
+                whole = compute.match_substring_regex(texts, r"^\s*[-+]?[0-9]+\s*$")
+                large = arrow.array(np.abs(numbers) > MOST_WHOLE)
+                _refuse(texts, compute.and_(whole, large), TOO_LARGE)
+        return numbers
+
+    def _unsigned(self, texts: Any) -> Any:
+        """Texts of numbers as programs read them."""
+        compute = need("pyarrow.compute")
+        for mark in (self.prefix.strip(), self.suffix.strip(), self.thousands):
+            texts = compute.replace_substring(texts, mark, "") if mark else texts
+        if not self.is_plain:
+            texts = compute.replace_substring_regex(texts, r"^\(", "-")
+            texts = compute.replace_substring_regex(texts, rf"[{BLANKS})]", "")
+            texts = compute.replace_substring_regex(texts, f"[{MINUS[1:]}]", "-")
+            texts = compute.replace_substring(texts, ",", ".") if self.decimal == "," else texts
+        return compute.replace_substring_regex(texts, "[dD]", "E")
+
+
+@dataclass(frozen=True)
+class Words:
+    """Categories in the place of numbers: what a column of words or truth values means as numbers 0, 1, 2, ...
+
+    Attributes
+    ----------
+    categories : tuple of str
+    missing : tuple of str
+        None of the categories.
+    """
+
+    categories: tuple[str, ...]
+    missing: tuple[str, ...] = tuple(sorted(MISSING_WORDS))
+
+    # As `NumberFormat` has them.
+    unit = ""
+    is_whole = True
+
+    @classmethod
+    def of_truths(cls, texts: Iterable[str]) -> "Words":
+        """False and true, written as the first of these texts is."""
+        first = next((text for text in map(str.strip, texts) if text.lower() in TRUTHS), "True")
+        change = next((f for f in (str.lower, str.upper) if f(first) == first), str.capitalize)
+        return cls((change("false"), change("true")))
+
+    def is_missing(self, text: str) -> bool:
+        return text.strip() in self.missing
+
+    def is_number(self, text: str) -> bool:
+        return text.strip() in self.categories
+
+    def value(self, text: str) -> float:
+        return float(self.categories.index(text.strip()))
+
+    def rounded(self, numbers: Array) -> Array:
+        """The nearest category; of truth values, what holds for half of similar rows is true."""
+        return np.clip(np.floor(numbers + 0.5), 0, len(self.categories) - 1)
+
+    def texts(self, numbers: Array) -> list[str]:
+        return ["" if number != number else self.categories[int(number)] for number in self.rounded(numbers).tolist()]
+
+    def values(self, texts: Any) -> Array:
+        """As of `NumberFormat`."""
+        arrow, compute = need("pyarrow"), need("pyarrow.compute")
+        texts = _without_marks(texts, self.missing)
+        places = compute.index_in(texts, value_set=arrow.array(self.categories, arrow.string()))
+        _refuse(texts, compute.and_(compute.is_null(places), compute.is_valid(texts)))
+        return _cast(places)
+
+
+def numbers_of(values: Any, form: NumberFormat | Words) -> Array:
+    """A pyarrow array of texts, or of numbers of some type, as numbers; or `NotANumber`."""
+    arrow = need("pyarrow")
+    if (isinstance(form, Words) and not arrow.types.is_boolean(values.type)) or arrow.types.is_string(values.type):
+        return form.values(values)
+    numbers = values.to_numpy(zero_copy_only=False).astype(float)
+    if arrow.types.is_integer(values.type) and np.nanmax(np.abs(numbers), initial=0) > MOST_WHOLE:
+        row = int(np.nanargmax(np.abs(numbers)))
+        raise NotANumber(row, str(values[row]), TOO_LARGE)
+    return np.asarray(numbers)
+
+
+def gaps_of(values: Any, form: NumberFormat | Words) -> Any:
+    """Where a pyarrow array of texts, or of values of some type, has no value."""
+    arrow, compute = need("pyarrow"), need("pyarrow.compute")
+    is_text = arrow.types.is_string(values.type) or arrow.types.is_large_string(values.type)
+    return compute.is_null(_without_marks(values, form.missing) if is_text else values, nan_is_null=not is_text)
+
+
+def _without_marks(texts: Any, missing: tuple[str, ...]) -> Any:
+    """Texts without blanks around them; null where there is nothing."""
+    arrow, compute = need("pyarrow"), need("pyarrow.compute")
+    texts = compute.utf8_trim_whitespace(compute.cast(texts, arrow.string()))
+    is_missing = compute.is_in(texts, value_set=arrow.array(missing, arrow.string()))
+    return compute.if_else(is_missing, arrow.scalar(None, arrow.string()), texts)
+
+
+def _cast(texts: Any) -> Array:
+    arrow, compute = need("pyarrow"), need("pyarrow.compute")
+    return np.asarray(compute.cast(texts, arrow.float64()).to_numpy(zero_copy_only=False), dtype=float)
+
+
+def _refuse(texts: Any, bad: Any, why: str = "") -> None:
+    """Raise `NotANumber` for the first text that is bad."""
+    row = need("pyarrow.compute").index(bad, True).as_py()
+    if row >= 0:
+        raise NotANumber(row, texts[row].as_py(), why)

@@ -1,0 +1,172 @@
+"""A text table written again, byte for byte but for the cells of a result."""
+
+import codecs
+import io
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from preimage.cli._errors import FileError
+from preimage.cli.tables._numbers import NumberFormat, Words
+from preimage.cli.tables._text import ByteStream, TextRows, comment_pattern, raw_blocks
+
+_CHANGED = "it has changed since it was read, or is not as regular as it seemed: nothing was written. Run again."
+_LITTLE_ENDIAN = {"utf-16": codecs.BOM_UTF16_LE, "utf-32": codecs.BOM_UTF32_LE}
+# A word between blanks, with blanks between quotes.
+_WORDS = re.compile(r'((?:"[^"]*"|[^ \t\r\n"])+)')
+# Encodings in which a byte of a letter may be that of a separator.
+_UNSAFE = ("utf-", "shift", "gb", "big5", "cp932", "cp936", "cp949", "cp950", "johab", "hz", "iso2022")
+
+
+@dataclass(frozen=True)
+class Rewriter:
+    """The bytes of a text file with other cells in some places.
+
+    Attributes
+    ----------
+    rows : TextRows
+    formats : tuple of NumberFormat or Words
+        Of all columns.
+    only_gaps : bool
+        Whether cells with a value stay.
+    """
+
+    rows: TextRows
+    formats: tuple[NumberFormat | Words, ...]
+    only_gaps: bool
+
+    def blocks(self, edits: Iterator[tuple[int, Mapping[int, list[str]]]]) -> Iterator[bytes]:
+        """All bytes, decompressed; `edits` yields numbers of rows, and for each place of a column their new texts."""
+        codec, mark = self._transport()
+        lines = iter(io.TextIOWrapper(io.BufferedReader(ByteStream(raw_blocks(self.rows.path))), codec, newline=""))
+        records = self._records(lines, mark)
+        for count, texts in edits:
+            found: list[str] = []
+            row = 0
+            while row < count:
+                record = next(records, None)
+                if record is None:
+                    raise FileError(_CHANGED)
+                if isinstance(record, list):
+                    for place, of_rows in texts.items():
+                        self._edit(record, place, of_rows[row])
+                    row += 1
+                found.extend(record)
+            yield "".join(found).encode(codec)
+        rest = list(lines)
+        self._check_rest(rest)
+        yield "".join(rest).encode(codec)
+
+    def _transport(self) -> tuple[str, str]:
+        """An encoding that gives all bytes back as they were, and the byte order mark in it."""
+        if self._is_narrow:
+            return "latin-1", codecs.BOM_UTF8.decode("latin-1")
+        name = codecs.lookup(self.rows.dialect.encoding).name
+        if name in _LITTLE_ENDIAN:
+            is_little = next(raw_blocks(self.rows.path, 4), b"").startswith(_LITTLE_ENDIAN[name])
+            return name + ("-le" if is_little else "-be"), "\ufeff"
+        return name, "\ufeff"
+
+    @cached_property
+    def _is_narrow(self) -> bool:
+        """Whether separators are the same bytes as in ASCII, and no others are."""
+        name = codecs.lookup(self.rows.dialect.encoding).name
+        return name.startswith("utf-8") or not name.startswith(_UNSAFE)
+
+    def _carried(self, text: str) -> str:
+        """A text as it stands in lines: in narrow encodings one letter for each byte."""
+        encoding = self.rows.dialect.encoding
+        return text.encode(encoding.removesuffix("-sig")).decode("latin-1") if self._is_narrow else text
+
+    def _meant(self, text: str) -> str:
+        """What `_carried` was given."""
+        is_same = text.isascii() or not self._is_narrow
+        return text if is_same else text.encode("latin-1").decode(self.rows.dialect.encoding)
+
+    def _records(self, lines: Iterator[str], mark: str) -> Iterator[str | list[str]]:
+        """Lines that are no rows as they are, and of rows what is before each cell, the cell, ..., and the end."""
+        dialect = self.rows.dialect
+        comment = re.compile(comment_pattern(dialect.comment)) if dialect.comment else None
+        for number, line in enumerate(lines):
+            if number == 0 and line.startswith(mark):
+                yield mark
+                line = line[len(mark) :]
+            is_empty = not line.strip(" \t\r\n" if dialect.delimiter == " " else "\r\n")
+            if number < self.rows.first_line or is_empty or (comment is not None and comment.match(line)):
+                yield line
+                continue
+            record = self._parts(line)
+            while record is None:  # a value between quotes goes on
+                more = next(lines, None)
+                if more is None:
+                    raise FileError(_CHANGED)
+                line += more
+                record = self._parts(line)
+            if len(record) == 2 * self.rows.width + 1:
+                yield record
+            elif dialect.skip_ragged:
+                yield line
+            else:
+                raise FileError(_CHANGED)
+
+    def _parts(self, line: str) -> list[str] | None:
+        """What is before each cell, the cell, ..., and what ends the line; None if a quote is open."""
+        separator, quote = self._separator, self.rows.dialect.quote
+        if separator == " ":
+            parts = _WORDS.split(line)
+            return None if any('"' in blanks for blanks in parts[::2]) else parts
+        body = line.rstrip("\r\n")
+        cells, start = [], 0
+        if quote not in body:
+            cells = body.split(separator)
+        else:
+            while start <= len(body):
+                end = _after_quotes(body, start, quote) if body.startswith(quote, start) else start
+                if end < 0:
+                    return None
+                end = body.find(separator, end)
+                end = len(body) if end < 0 else end
+                cells.append(body[start:end])
+                start = end + len(separator)
+        parts = [part for cell in cells for part in (separator, cell)]
+        return ["", *parts[1:], line[len(body) :]]
+
+    @cached_property
+    def _separator(self) -> str:
+        return self._carried(self.rows.dialect.delimiter)
+
+    def _edit(self, record: list[str], place: int, text: str) -> None:
+        """Put a text in a cell, unless there is none, or the cell has a value that stays."""
+        cell, quote = record[2 * place + 1], self.rows.dialect.quote
+        inner = cell.strip(" \t")
+        is_quoted = len(inner) > 1 and inner.startswith(quote)
+        known = inner[1:-1].replace(2 * quote, quote) if is_quoted else inner
+        if not text or (self.only_gaps and not self.formats[place].is_missing(self._meant(known))):
+            return
+        new = self._carried(text)
+        if is_quoted or self._separator in new or quote in new:
+            new = quote + new.replace(quote, 2 * quote) + quote
+        start = cell.index(inner)
+        record[2 * place + 1] = cell[:start] + new + cell[start + len(inner) :]
+        blanks = record[2 * place]
+        if self._separator == " " and len(blanks) > 1 and not blanks.strip(" "):
+            # Columns of aligned tables keep their right end where there is room.
+            record[2 * place] = " " * max(1, len(blanks) + len(inner) - len(new))
+
+    def _check_rest(self, lines: list[str]) -> None:
+        """Refuse rows behind those of the result, except a footer."""
+        dialect = self.rows.dialect
+        comment = re.compile(comment_pattern(dialect.comment)) if dialect.comment else None
+        filled = [line for line in lines if line.strip(f"{self._separator}{dialect.quote} \t\r\n")]
+        rows = [line for line in filled if comment is None or not comment.match(line)]
+        if len(rows) > (dialect.skip_footer or 0) and not dialect.skip_ragged:
+            raise FileError(_CHANGED)
+
+
+def _after_quotes(text: str, start: int, quote: str) -> int:
+    """The place after the quotes that begin at `start`; negative if they do not end."""
+    end = text.find(quote, start + 1)
+    while end >= 0 and text[end + 1 : end + 2] == quote:
+        end = text.find(quote, end + 2)
+    return end + 1 if end >= 0 else -1
