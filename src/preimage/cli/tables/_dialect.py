@@ -229,9 +229,9 @@ def _comment(lines: list[str]) -> str:
 
 def _has_single_quotes(lines: list[str]) -> bool:
     """Whether values stand between single quotes, and none between double ones."""
-    return not any('"' in line for line in lines) and any(
-        re.search(r"(?:^|[,;\t| ])'[^']*'(?:[,;\t| ]|$)", line.strip("\n")) for line in lines
-    )
+    begins = lambda quote, line: re.search(rf"(?:^|[,;\t| ]){quote}[^{quote}]*{quote}(?:[,;\t| ]|$)", line.strip("\n"))
+    is_doubled = any(re.search(r'(?:^|[,;\t|])"', line) for line in lines)
+    return not is_doubled and any(begins("'", line) for line in lines)
 
 
 def _has_short_header(
@@ -318,8 +318,9 @@ class Table:
         first = _first_regular(counts, width)
         inside = [row for row in rows[first:] if len(row) == width]
         # A line with text for names says nothing about the values.
-        found = [cell for row in inside[1:] or inside for cell in row if not _DOT.is_missing(cell)]
-        numeric = max(sum(map(test, found)) for test in (_DOT.is_number, _COMMA.is_number, _is_grouped)) if found else 0
+        found = [cell.strip() for row in inside[1:] or inside for cell in row if not _DOT.is_missing(cell)]
+        bodies = [part["body"] for text in found if (part := WRITTEN.fullmatch(text)) is not None]
+        numeric = max(sum(map(test, bodies)) for test in (_DOT.is_number, _COMMA.is_number, _is_grouped)) if found else 0
         return cls(first, width, len(inside) / (len(rows) - first), numeric / max(1, len(found)))
 
 
@@ -378,7 +379,7 @@ def _beats_blanks(mark: str, tables: dict[str, Table]) -> bool:
     blanks, table = tables[" "], tables[mark]
     if mark == " " or table.regular < MOSTLY:
         return False
-    return mark != "," or table.numeric >= blanks.numeric or blanks.numeric < MOSTLY
+    return mark != "," or table.numeric >= blanks.numeric
 
 
 def _check_two_columns(rows: list[list[str]]) -> None:
@@ -538,8 +539,8 @@ def has_units(first: Sequence[str], rows: Rows, numbers: NumberFormat) -> bool:
     if len(rows) < 3:
         return False
     columns = list(zip(*rows[1:]))
-    kinds = [kind_of_numbers(column, numbers.of_column(column)) for column in columns]
-    judged = [place for place, kind in enumerate(kinds) if kind is Kind.MEASUREMENT]
-    words = [not numbers.is_number(rows[0][place]) for place in judged]
+    forms = [numbers.of_column(column) for column in columns]
+    judged = [place for place, column in enumerate(columns) if kind_of_numbers(column, forms[place]) is Kind.MEASUREMENT]
+    are_words = not any(forms[place].is_number(cells[place]) for place in judged for cells in (first, rows[0]))
     is_text = any(not numbers.is_missing(rows[0][place]) for place in judged)
-    return bool(judged) and all(words) and is_text and not any(numbers.is_number(first[place]) for place in judged)
+    return bool(judged) and are_words and is_text
