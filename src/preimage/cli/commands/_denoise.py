@@ -15,7 +15,7 @@ from preimage.cli._console import console
 from preimage.cli._errors import DataError, FileError, UsageError
 from preimage.cli._options import AUTO, NONE, argument, count_of, one_of, option
 from preimage.cli._outputs import can_draw, check_outputs, chosen_format, draw, save_figure, write_json, wrote
-from preimage.cli.runs._learning import Learned, count_rows, folds_of, has_many_rows, is_large, learn
+from preimage.cli.runs._learning import Learned, Preparation, count_rows, folds_of, has_many_rows, is_large, learn
 from preimage.cli.runs._partial import HeldOutput, Sink, Totals, claimed, inputs_of, partial_output, write_rows
 from preimage.cli.tables._columns import counted, listed
 from preimage.cli.tables._files import read, slice_pictures
@@ -198,22 +198,23 @@ class Denoise(_options.Options):
             learned = Learned.from_state(sink.model())
         else:
             learned = self._learned(source, train, sink, landmarks, rows)
-        prepared, undone = learned.preparation.applied(source), learned.preparation.undone
+        prepare = learned.preparation
         solve = learned.denoiser(self.loss)
 
         def step(chunk: Array, totals: Totals, advance: Callable[[int], None]) -> tuple[Array, Totals]:
-            results = []
+            results, prepared = [], prepare(chunk)
             for first in range(0, len(chunk), BLOCK):
-                results.append(solve(chunk[first : first + BLOCK]))
+                results.append(solve(prepared[first : first + BLOCK]))
                 advance(len(results[-1].points))
             result = PreimageResult.join(results)
-            return undone(result.points), _updated(totals, result)
+            return prepare.undone(result.points, chunk), _updated(totals, result)
 
-        write_rows(prepared, sink, rows, step, "Denoising rows", self.say)
-        shown = rows if source.values is not None else min(rows, FIGURE_ROWS)
-        before = undone(next(prepared.chunks(shown)))
+        with_missing = self.table.impute is not None
+        write_rows(source, sink, rows, step, "Denoising rows", self.say, with_missing)
+        shown = next(source.chunks(rows if source.values is not None else min(rows, FIGURE_ROWS), 0, with_missing))
+        before = prepare.undone(prepare(shown), shown)
         after = sink.first(len(before))
-        sink.finish(kind, Frame.of_whole(source))
+        sink.finish(kind, _frame(source, prepare))
         report = self._report(source, learned, sink)
         assert self.summary is not None
         write_json(self.summary, report, sink.making)
@@ -396,6 +397,14 @@ def _drawable(source: Source, before: Array, after: Array) -> tuple[Array, Array
     mean = before.mean(axis=0)
     (before, shape), (after, _) = (slice_pictures(source.scans, values - mean) for values in (before, after))
     return before, after, shape, None
+
+
+def _frame(source: Source, preparation: Preparation) -> Frame:
+    """All columns of a table; those that the model left out are copied as they are."""
+    frame, varying = Frame.of_whole(preparation.narrowed(source)), preparation.varying
+    if varying is None:
+        return frame
+    return replace(frame, values=[None if column is None else int(varying[column]) for column in frame.values])
 
 
 def _default_figure(output: Path) -> Path | None:

@@ -166,7 +166,7 @@ class Embed(KernelOptions):
         # By the means of the training data, if the model has them, else by the rows at hand.
         found = survey(source, rows, SAMPLE_ROWS, self.seed, with_missing=True)
         plain = replace(source, options=replace(source.options, standardize=False))
-        imputer = Preparation.of(plain, found, tell=self.say).imputer
+        imputer = Preparation.of(plain, found, tell=self.say, leave_out=False).imputer
         if impute == "mean" and preparation.mean is not None:
             imputer = constant_imputer("mean", preparation.mean)
         return replace(preparation, imputer=imputer)
@@ -185,7 +185,7 @@ class Embed(KernelOptions):
 
 def _as_estimator(learned: Learned, source: Source, n_rows: int) -> Any:
     """What a model file holds: kernel PCA, after an imputer and a scaler where rows were prepared by such."""
-    steps = learned.preparation.steps(source.names, n_rows)
+    steps = learned.preparation.steps(learned.preparation.narrowed(source).names, n_rows)
     if not steps:
         return learned.model
     model = copy(learned.model)

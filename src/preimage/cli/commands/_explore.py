@@ -119,7 +119,7 @@ class Explore(KernelOptions):
             )
             if names is not None and "names" in view:
                 view = _view(source, [str(name) for name in names])
-        preparation = Preparation.of(source, survey(source, 0, 0, 0), self.why_not, self.say)
+        preparation = Preparation.of(source, survey(source, 0, 0, 0), self.why_not, self.say, leave_out=False)
         X = replace(preparation, mean=None, scale=None)(source.values)  # gaps filled in, in units of the file
         if model is None:
             model = self._fitted(X, replace(preparation, imputer=None))
