@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from preimage._engine.robust import location_and_scale
+from preimage._engine.robust import far_rows, location_and_scale
 
 NORMAL = np.random.default_rng(0).normal(5, 2, size=(200, 1))
 
@@ -60,3 +60,11 @@ def test_missing_values_are_passed_over():
     location, scale = location_and_scale(rows)
     np.testing.assert_allclose(location, [NORMAL[1::2].mean(), np.nan, 3.0])
     np.testing.assert_allclose(scale, [NORMAL[1::2].std(), np.nan, 0.0])
+
+
+def test_rows_with_a_value_far_from_all_others_are_found():
+    rng = np.random.default_rng(3)
+    rows = np.hstack([NORMAL, rng.random((200, 1)) < 0.01, rng.lognormal(size=(200, 1)), np.ones((200, 1))])
+    assert not far_rows(rows).any()
+    rows[17, 0], rows[30, 2] = 1e9, -1e300
+    assert np.flatnonzero(far_rows(rows)).tolist() == [17, 30]

@@ -8,6 +8,9 @@ from preimage._engine.typing import Array
 # deviations, where there are none, so that their mean and deviation are what they always are; with a limit ten times
 # larger, one wrong value in a hundred rows would make a deviation five times too large.
 FARTHEST = 7.5
+# Values are far from all others beyond so many times the typical distance, twenty deviations of normal values. One such
+# value is a large part of the squared error of some hundred rows; values of heavy tails are not often as far.
+FAR = 30
 
 
 def location_and_scale(rows: Array) -> tuple[Array, Array]:
@@ -30,16 +33,30 @@ def location_and_scale(rows: Array) -> tuple[Array, Array]:
     return location, scale
 
 
+def far_rows(rows: Array) -> Array:
+    """Which rows have a value that is no more like the others of its column: far beyond where values are clipped."""
+    found = np.zeros(len(rows), dtype=bool)
+    for column in np.asarray(rows, dtype=np.float64).T:
+        shifted, typical = _about_median(column)
+        found |= np.abs(shifted) > FAR * typical
+    return found
+
+
 def _of_column(values: Array) -> tuple[float, float]:
     if not len(values):
         return np.nan, np.nan
-    middle = np.median(values)
-    with np.errstate(over="ignore"):  # a distance beyond all numbers is clipped like others
-        shifted = values - middle
-    distances = np.abs(shifted[shifted != 0])
-    if not len(distances):
-        return float(middle), 0.0
-    typical = np.median(distances)
+    shifted, typical = _about_median(values)
+    middle = float(np.median(values))
+    if typical == 0:
+        return middle, 0.0
     # In units of the typical distance, squares neither overflow nor vanish.
     relative = np.clip(shifted / typical, -FARTHEST, FARTHEST)
     return float(middle + typical * relative.mean()), float(typical * relative.std())
+
+
+def _about_median(values: Array) -> tuple[Array, float]:
+    """Values minus their median, and the typical distance from it of those that differ from it; 0 if none do."""
+    with np.errstate(over="ignore"):  # a distance beyond all numbers is larger than others, and nothing else
+        shifted = values - np.median(values)
+    distances = np.abs(shifted[shifted != 0])
+    return shifted, float(np.median(distances)) if len(distances) else 0.0

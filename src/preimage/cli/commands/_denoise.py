@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 import preimage
+from preimage._engine.robust import far_rows
 from preimage._engine.typing import Array
 from preimage._models.completion import LOSSES
 from preimage.cli import _options
@@ -265,7 +266,7 @@ class Denoise(_options.Options):
     def exactly(self, sample: Array, X: Array) -> Learned:
         """Models of X, with what was left open chosen on X."""
         chosen, search = self._chosen(X)
-        if search is not None and search.best_params_ == chosen and len(X) <= CHOICE_ROWS:
+        if search is not None and search.best_params_ == chosen and search.best_estimator_.n_samples_seen_ == len(X):
             own = search.training_estimator_ if search.training_params_ != search.best_params_ else None
             return Learned(
                 search.best_estimator_,
@@ -288,11 +289,16 @@ class Denoise(_options.Options):
         return KernelPCA(chosen["n_components"], kernel=kernel, preimage=solver, random_state=self.seed)
 
     def _chosen(self, X: Array) -> tuple[dict[str, Any], DenoisingSearch | None]:
-        """Parameters for new rows: what was left open chosen on X or, of many rows, on some; what was said stays."""
+        """Parameters for new rows: what was left open chosen on X or, of many rows, on some; what was said stays.
+
+        Rows with values far from all others do not judge: their errors alone would choose.
+        """
         said = {"gamma": self.gamma, "n_components": self.components, "penalty": self.penalty}
         if not self.is_open:
             return {**said, "gamma": resolve_gamma(self.gamma, X)}, None
         X = X[np.linspace(0, len(X) - 1, min(len(X), CHOICE_ROWS)).astype(int)]
+        near = ~far_rows(X)
+        X = X[near] if FEWEST_ROWS_TO_CHOOSE <= near.sum() < len(X) else X
         search = DenoisingSearch(
             added_noise=self.noise,
             criterion=self.criterion,

@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import StandardScaler
 
+from preimage._engine.finite import INPUTS
 from preimage._engine.memory import free_memory
 from preimage._engine.progress import stage
 from preimage._engine.robust import location_and_scale
@@ -316,16 +317,15 @@ def _scales(found: Survey, dtype: Any) -> tuple[Array, Array]:
 
 
 def _check_range(source: Source, moments: ColumnMoments, location: Array, scale: Array) -> None:
-    """Refuse a column with values whose squared distances are beyond the range of numbers."""
+    """Refuse a column with values whose distances a model cannot compute with."""
     with np.errstate(over="ignore", invalid="ignore"):
         farthest = np.maximum(moments.highest - location, location - moments.lowest) / scale
-        limit = np.sqrt(np.finfo(source.dtype).max / source.n_columns) / 4
+        limit = min(INPUTS[8], np.finfo(source.dtype).max)
     if (bad := np.flatnonzero((moments.count > 0) & ~(farthest <= limit))).size:
         name, low, high = (each[bad[0]] for each in (source.labels, moments.lowest, moments.highest))
         raise DataError(
-            f"{source.path} has values from {low:.3g} to {high:.3g} in column {name!r}, and squares of their "
-            f"differences are beyond the range of {source.dtype} numbers. Mend them, or leave the column out: "
-            f"--exclude {name}"
+            f"{source.path} has values from {low:.3g} to {high:.3g} in column {name!r}, whose squares leave the range of "
+            f"numbers. Correct such values, or leave the column out: --exclude {name}"
         )
 
 
