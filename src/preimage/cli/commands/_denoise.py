@@ -12,10 +12,10 @@ from preimage._engine.robust import far_rows
 from preimage._engine.typing import Array
 from preimage._models.completion import LOSSES
 from preimage.cli import _options
-from preimage.cli._console import console
+from preimage.cli._console import console, how_many
 from preimage.cli._errors import DataError, FileError, UsageError
 from preimage.cli._options import AUTO, NONE, argument, count_of, one_of, option
-from preimage.cli._outputs import can_draw, check_outputs, chosen_format, draw, save_figure, write_json, wrote
+from preimage.cli._outputs import can_draw, check_outputs, chosen_format, save_figure, write_json, wrote
 from preimage.cli.runs._learning import Learned, Preparation, count_rows, folds_of, has_many_rows, is_large, learn
 from preimage.cli.runs._partial import HeldOutput, Sink, Totals, claimed, inputs_of, partial_output, write_rows
 from preimage.cli.tables._columns import counted, listed
@@ -27,6 +27,8 @@ from preimage.cli.tables._sources import Source, open_source, options_like
 from preimage.estimators import KernelPCA
 from preimage.kernels import Gaussian, resolve_gamma
 from preimage.model_selection import DenoisingSearch
+from preimage.plotting._command_figures import draw_rows
+from preimage.plotting._tables import draw_table
 from preimage.solvers import FixedPoint, PreimageResult
 
 # Formats that --output-format can ask for; a scan can only be written to a file whose suffix says so.
@@ -192,7 +194,8 @@ class Denoise(_options.Options):
         """Learn from `train`, write the rows of `source`, some `rows` at a time, to `sink`, and say what was done."""
         if train.n_columns != source.n_columns:
             raise DataError(
-                f"{train.path} has {train.n_columns} columns and {source.path} has {source.n_columns}; they must agree."
+                f"{train.path} has {how_many(train.n_columns, 'column')} and {source.path} has {source.n_columns}; "
+                "they must agree."
             )
         self._tell_about(source, kind)
         if sink.is_begun:
@@ -220,7 +223,7 @@ class Denoise(_options.Options):
         assert self.summary is not None
         write_json(self.summary, report, sink.making)
         what = f"All denoised rows are in {self.output}; --no-plot draws no figure."
-        save_figure(self.plot, lambda: draw(*_drawable(source, before, after)), what, sink.making)
+        save_figure(self.plot, lambda: _drawn(source, before, after, sink.n_rows), what, sink.making)
         self._print(report)
         sink.close()
 
@@ -255,7 +258,7 @@ class Denoise(_options.Options):
             )
         if self.is_open and len(X) < FEWEST_ROWS_TO_CHOOSE:
             raise DataError(
-                f"{path} has {len(X)} rows; choosing parameters needs {FEWEST_ROWS_TO_CHOOSE}. "
+                f"{path} has {how_many(len(X), 'row')}; choosing parameters needs {FEWEST_ROWS_TO_CHOOSE}. "
                 "Give --components, --gamma and --penalty."
             )
 
@@ -358,8 +361,8 @@ class Denoise(_options.Options):
     def _print(self, report: dict[str, Any]) -> None:
         say, chosen, own = self.say, report["parameters"], report["training_row_parameters"]
         say(
-            f"Denoised {report['rows']} rows of {report['columns']} columns in {report['seconds']:.1f} s: "
-            f"{_described(chosen if own is None else own)}."
+            f"Denoised {how_many(report['rows'], 'row')} of {how_many(report['columns'], 'column')} in "
+            f"{report['seconds']:.1f} s: {_described(chosen if own is None else own)}."
         )
         if own is not None:
             say(f"These are for rows that the model has learned from; for new rows: {_described(chosen)}.")
@@ -373,7 +376,7 @@ class Denoise(_options.Options):
             )
         if left := report["rows"] - report["converged"]:
             reasons = ", ".join(report["not_converged"])
-            console.print(f"Warning: {left} rows did not converge ({reasons}).", style="yellow")
+            console.print(f"Warning: {how_many(left, 'row')} did not converge ({reasons}).", style="yellow")
         say(wrote([path for path in (self.output, self.plot, self.summary) if path is not None]))
 
 
@@ -393,16 +396,19 @@ def _parameters(model: KernelPCA) -> dict[str, float]:
 
 
 def _described(chosen: dict[str, float]) -> str:
-    return f"{chosen['components']} components, gamma {chosen['gamma']:.4g}, penalty {chosen['penalty']:.3g}"
+    components = how_many(int(chosen["components"]), "component")
+    return f"{components}, gamma {chosen['gamma']:.4g}, penalty {chosen['penalty']:.3g}"
 
 
-def _drawable(source: Source, before: Array, after: Array) -> tuple[Array, Array, Any, list[str] | None]:
-    """Scans as pictures of one slice without the mean over time, which would hide changes; other data as they are."""
+def _drawn(source: Source, before: Array, after: Array, n_rows: int) -> Any:
+    """A figure of the first rows; of scans, one slice without the mean over time, which would hide changes."""
+    if source.is_table and source.n_columns != 2:
+        return draw_table(before, after, source.names, n_rows)
     if source.scans is None:
-        return before, after, source.image_shape, source.names
+        return draw_rows(before, after, source.image_shape, source.names)
     mean = before.mean(axis=0)
     (before, shape), (after, _) = (slice_pictures(source.scans, values - mean) for values in (before, after))
-    return before, after, shape, None
+    return draw_rows(before, after, shape)
 
 
 def _frame(source: Source, preparation: Preparation) -> Frame:

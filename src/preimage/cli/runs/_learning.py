@@ -42,8 +42,8 @@ from preimage.landmarks import as_landmarks
 from preimage.persistence import load
 from preimage.solvers import PreimageResult
 
-# Columns are constant whose values differ by no more than so many times the rounding of the largest: a computation of few
-# steps leaves that, and real changes about a large mean, as of times in seconds, are a million times larger.
+# Columns are constant whose values differ by no more than so many times the rounding of the largest: a computation of
+# few steps leaves that, and real changes about a large mean, as of times in seconds, are a million times larger.
 ROUNDING = 4
 # Columns are standardised where the largest of their deviations is more than so many times the smallest: the kernel
 # would see little but that column.
@@ -245,7 +245,7 @@ class Preparation:
         return rows.astype(dtype, copy=False)
 
     def undone(self, rows: Array, before: Array | None = None) -> Array:
-        """Rows in the units of the data, with the columns that were left out from the rows `before`, if they are given."""
+        """Rows in the units of the data, with the columns that were left out from the rows `before`, if given."""
         if self.mean is not None and self.scale is not None:
             rows = (rows * self.scale + self.mean).astype(rows.dtype, copy=False)
         if self.varying is None or before is None:
@@ -324,8 +324,8 @@ def _check_range(source: Source, moments: ColumnMoments, location: Array, scale:
     if (bad := np.flatnonzero((moments.count > 0) & ~(farthest <= limit))).size:
         name, low, high = (each[bad[0]] for each in (source.labels, moments.lowest, moments.highest))
         raise DataError(
-            f"{source.path} has values from {low:.3g} to {high:.3g} in column {name!r}, whose squares leave the range of "
-            f"numbers. Correct such values, or leave the column out: --exclude {name}"
+            f"{source.path} has values from {low:.3g} to {high:.3g} in column {name!r}, whose squares leave the range "
+            f"of numbers. Correct such values, or leave the column out: --exclude {name}"
         )
 
 
