@@ -13,7 +13,7 @@ from typer.core import TyperGroup
 import preimage
 from preimage._engine.removed import sentence
 from preimage.cli._console import debugging, plain_errors
-from preimage.cli._errors import ExitCode
+from preimage.cli._errors import ExitCode, UsageError
 from preimage.cli._options import OLD_SPELLINGS, Options, TableOptions
 from preimage.cli.commands._compress import Compress
 from preimage.cli.commands._denoise import Denoise
@@ -23,10 +23,12 @@ from preimage.cli.commands._impute import Impute
 from preimage.cli.commands._inflation import Inflation
 from preimage.cli.commands._outliers import Outliers
 from preimage.cli.runs._partial import remains
-from preimage.cli.tables._paths import with_end
+from preimage.cli.tables._paths import STANDARD_INPUT, with_end
 
 # Arguments of commands that are read as tables, pictures or scans; pipes among them are read once.
 INPUTS = ("input", "fit_to", "data", "about", "mask")
+# Options and arguments that name files to write.
+OUTPUTS = ("output", "plot", "save_model", "summary")
 
 
 class Commands(TyperGroup):
@@ -72,7 +74,10 @@ def as_command(options: type[Options]) -> Callable[..., None]:
         started, output = time.perf_counter(), given.get("output")
         left = {} if output is None else {"after_interrupt": lambda: remains(output)}
         with plain_errors(quiet=given["quiet"], **left):
-            given |= {name: with_end(given[name]) for name in INPUTS if isinstance(given.get(name), Path)}
+            paths = {name: path for name, path in given.items() if isinstance(path, Path)}
+            _check_are_files([path for name, path in paths.items() if name in OUTPUTS])
+            read = {path: with_end(path) for path in {paths[name] for name in INPUTS if name in paths}}
+            given |= {name: read[paths[name]] for name in INPUTS if name in paths}
             table = TableOptions(**{each.name: given.pop(each.name) for each in of_tables})
             sources = ((name, context.get_parameter_source(name)) for name in given)
             typed = frozenset(name for name, source in sources if source is not None and source.name == "COMMANDLINE")
@@ -84,6 +89,13 @@ def as_command(options: type[Options]) -> Callable[..., None]:
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     command.__doc__ = options.__doc__
     return command
+
+
+def _check_are_files(paths: list[Path]) -> None:
+    """Refuse "-" and devices as outputs: files are made aside, and take their names when they are complete."""
+    for path in paths:
+        if str(path) == STANDARD_INPUT or path.parts[:2] == ("/", "dev"):
+            raise UsageError(f"Outputs are files, and {path} is none. Give a name such as result.csv.")
 
 
 EXIT_CODES = "Exit codes: " + "; ".join(f"{code.value} {code.meaning}" for code in ExitCode) + "."

@@ -58,7 +58,8 @@ def draw_table(before: Array, after: Array, names: Sequence[str] | None = None, 
     lines = -(-len(shown) // ACROSS)
     figure = Figure(figsize=(11, 1.7 * lines + 4.6), layout="constrained")
     figure.suptitle(_title(gaps, n, n_rows, len(candidates), len(shown)))
-    upper, lower = figure.subfigures(2, 1, height_ratios=(1.7 * lines + 0.2, 4.0))
+    halves: Any = figure.subfigures(2, 1, height_ratios=(1.7 * lines + 0.2, 4.0))
+    upper, lower = halves
     panels = np.ravel(upper.subplots(lines, min(ACROSS, len(shown)), squeeze=False))
     for ax, column, title in zip(panels, shown, _short([named[column] for column in shown], shown, TITLE)):
         _draw_column(ax, before[:, column], after[:, column], location[column], unit[column])

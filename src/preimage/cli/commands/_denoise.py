@@ -235,6 +235,8 @@ class Denoise(_options.Options):
         why_not = "--gamma is a number" if isinstance(self.gamma, float) else ""
         why_not = why_not if self.noise is None else "--noise is in the units of the data"
         n_rows, learned = learn(train, self, landmarks, rows, sink, n_folds=n_folds, why_not=why_not, tell=self.say)
+        if is_own:
+            learned = replace(learned, expected_error=learned.expected_training_error)
         n_rows = n_rows if train is source else count_rows(learned.preparation.applied(source), rows)
         totals = {"converged": 0, "objective": 0.0, "reasons": []}
         shape, dtype = source.row_shape or (source.n_columns,), learned.model.subspace_.frame.points.dtype
@@ -277,6 +279,7 @@ class Denoise(_options.Options):
                 of_training_rows=own,
                 criterion=search.criterion_,
                 clipped=search.clipped_,
+                **_expected_errors(search),
             )
         # A fraction of the variance, a penalty that the criterion cannot judge, or rows that the search did not see: it
         # fitted another model.
@@ -349,6 +352,9 @@ class Denoise(_options.Options):
             "cross_fit": learned.n_folds,
             "loss": self.loss,
             **about,
+            "noise": learned.noise,
+            "expected_error": learned.expected_error,
+            "psnr": _psnr(source, learned),
             "explained_variance": float(np.sum(model.explained_variance_ratio_)),
             "objective": totals["objective"] / sink.n_rows,
             "converged": totals["converged"],
@@ -368,11 +374,13 @@ class Denoise(_options.Options):
             say(f"These are for rows that the model has learned from; for new rows: {_described(chosen)}.")
         if report["cross_fit"] is not None:
             say(f"Training rows were denoised by models fitted without them, in {report['cross_fit']} folds.")
+        if report["expected_error"] is not None:
+            say(_expectation(report))
         if report.get("clipped"):
             say(
                 f"{report['clipped']:.0%} of the values lie at the ends of their range, as clipping leaves them. The "
                 "noise that it removed had a mean that is lost: dark and bright parts stay less dark and bright than "
-                "they were."
+                "they were, and how far off the result is cannot be estimated."
             )
         if left := report["rows"] - report["converged"]:
             reasons = ", ".join(report["not_converged"])
@@ -398,6 +406,42 @@ def _parameters(model: KernelPCA) -> dict[str, float]:
 def _described(chosen: dict[str, float]) -> str:
     components = how_many(int(chosen["components"]), "component")
     return f"{components}, gamma {chosen['gamma']:.4g}, penalty {chosen['penalty']:.3g}"
+
+
+def _expected_errors(search: DenoisingSearch) -> dict[str, Any]:
+    """The noise that a search saw, and the errors that it expects of its choice, for new rows and those learned from.
+
+    Errors of hidden columns have their noise in them, and clipping hides a part of the error: both say nothing.
+    """
+    noise: Any = search.noise_ if search.added_noise is None else search.added_noise
+    of_new = search.best_error_
+    if search.criterion_ == "masked" or search.clipped_ or not of_new > 0 or not noise:
+        return {}
+    of_training = of_new
+    if search.added_noise is None and search.cross_fit_ is None:
+        known = search.cv_results_["training_error"]
+        of_training = float(np.nanmin(known)) if search.cross_fit == AUTO and np.isfinite(known).any() else np.nan
+    root = lambda error: float(np.sqrt(error)) if error > 0 else None
+    return {"noise": float(noise), "expected_error": root(of_new), "expected_training_error": root(of_training)}
+
+
+def _psnr(source: Source, learned: Learned) -> dict[str, float] | None:
+    """Expected peak signal-to-noise ratios in dB of pictures, whose values go from 0 to 1."""
+    noise, error = learned.noise, learned.expected_error
+    if source.pictures is None or noise is None or error is None or learned.preparation.is_standardizing:
+        return None
+    return {"before": -20 * float(np.log10(noise)), "after": -20 * float(np.log10(error))}
+
+
+def _expectation(report: dict[str, Any]) -> str:
+    """What is known of the error without clean data."""
+    noise, error, psnr = report["noise"], report["expected_error"], report["psnr"]
+    unit = " deviations" if report["standardized"] else ""
+    in_decibels = f"; PSNR {psnr['before']:.1f} and {psnr['after']:.1f} dB" if psnr else ""
+    return (
+        f"Estimated without clean data: noise of {noise:.3g}{unit} before, error of {error:.3g}{unit} after (root mean "
+        f"squares{in_decibels})."
+    )
 
 
 def _drawn(source: Source, before: Array, after: Array, n_rows: int) -> Any:

@@ -194,8 +194,8 @@ class Explore(KernelOptions):
                 return [places[name] for name in files]
         if n_rows != source.n_rows:
             raise DataError(
-                f"{self.about} has {how_many(n_rows, 'row')} and {self.input} has {source.n_rows}; --about needs one row "
-                "for each."
+                f"{self.about} has {how_many(n_rows, 'row')} and {self.input} has {source.n_rows}; --about needs one "
+                "row for each."
             )
         return slice(None)
 

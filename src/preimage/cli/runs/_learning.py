@@ -89,8 +89,9 @@ class ColumnMoments:
         mean = np.where(missing, 0, values).sum(axis=0) / np.maximum(count, 1)
         with np.errstate(over="ignore"):  # columns with such values are refused
             squares = (np.where(missing, 0, values - mean) ** 2).sum(axis=0)
-        ends = (np.min(values, 0, initial=np.inf, where=~missing), np.max(values, 0, initial=-np.inf, where=~missing))
-        return cls(count, mean, squares, *ends, int(missing.sum()))
+        lowest = np.min(values, axis=0, initial=np.inf, where=~missing)
+        highest = np.max(values, axis=0, initial=-np.inf, where=~missing)
+        return cls(count, mean, squares, lowest, highest, int(missing.sum()))
 
     def __add__(self, other: "ColumnMoments") -> "ColumnMoments":
         count = self.count + other.count
@@ -102,8 +103,8 @@ class ColumnMoments:
 
     def of_columns(self, columns: Array) -> "ColumnMoments":
         """Those of some columns; the others have no gaps."""
-        some = (each[columns] for each in (self.count, self.mean, self.squares, self.lowest, self.highest))
-        return ColumnMoments(*some, self.n_missing)
+        count, mean, squares = self.count[columns], self.mean[columns], self.squares[columns]
+        return ColumnMoments(count, mean, squares, self.lowest[columns], self.highest[columns], self.n_missing)
 
     @property
     def deviation(self) -> Array:
@@ -419,6 +420,11 @@ class Learned:
         Another model of all rows, for rows of the training data.
     criterion, clipped : str and float, or None
         How a search judged, and the fraction of clipped values that it saw.
+    noise, expected_error : float or None
+        Deviation of the noise that it saw, and the root mean square of the error that it expects for new rows; both in
+        the units of prepared rows.
+    expected_training_error : float or None
+        Likewise, for rows of the training data.
     """
 
     model: KernelPCA
@@ -428,6 +434,9 @@ class Learned:
     of_training_rows: KernelPCA | None = None
     criterion: str | None = None
     clipped: float | None = None
+    noise: float | None = None
+    expected_error: float | None = None
+    expected_training_error: float | None = None
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> "Learned":
