@@ -127,7 +127,7 @@ class Survey:
 
     def of_columns(self, columns: Array) -> "Survey":
         """The same of some columns."""
-        return Survey(self.n_rows, self.sample[:, columns], self.moments.of_columns(columns))
+        return Survey(self.n_rows, np.take(self.sample, columns, axis=1), self.moments.of_columns(columns))
 
 
 def survey(source: Source, chunk_rows: int, sample_rows: int, seed: int, with_missing: bool = False) -> Survey:
@@ -238,7 +238,7 @@ class Preparation:
     def __call__(self, rows: Array) -> Array:
         dtype = rows.dtype
         if self.varying is not None:
-            rows = rows[:, self.varying]
+            rows = np.take(rows, self.varying, axis=1)
         if self.imputer is not None:
             rows = with_gaps_filled(self.imputer, rows)
         if self.mean is not None and self.scale is not None:
@@ -300,8 +300,8 @@ def _varying(source: Source, found: Survey, tell: Tell) -> Array | None:
 def _narrowed(source: Source, columns: Array) -> Source:
     """A source that takes only some of its columns."""
     layout = replace(source.layout, taken=tuple(source.layout.taken[column] for column in columns))
-    values = None if source.values is None else source.values[:, columns]
-    blocks = lambda start, rows: (block[:, columns] for block in source.blocks(start, rows))
+    values = None if source.values is None else np.take(source.values, columns, axis=1)
+    blocks = lambda start, rows: (np.take(block, columns, axis=1) for block in source.blocks(start, rows))
     return replace(source, layout=layout, values=values, blocks=blocks, row_shape=None)
 
 
