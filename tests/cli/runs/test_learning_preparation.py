@@ -356,8 +356,8 @@ def test_constant_columns_are_left_out_by_name_and_come_back_as_they_are(tmp_pat
     np.testing.assert_array_equal(found[["a", "b", "c"]], alone)
     if suffix == ".csv":
         assert all(line.endswith(",0,1.50") for line in out.read_text().splitlines()[1:])
-    done("denoise", path, tmp_path / "out.npy", *FIXED, *route)
-    np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), found)
+    done("denoise", path, tmp_path / "whole.npy", *FIXED, *route)
+    np.testing.assert_array_equal(np.load(tmp_path / "whole.npy"), found)
 
 
 def test_models_are_of_the_columns_that_vary(tmp_path):

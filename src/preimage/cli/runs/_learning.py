@@ -313,8 +313,9 @@ def _scales(found: Survey, dtype: Any) -> tuple[Array, Array]:
     moments = found.moments
     location, scale = location_and_scale(found.sample)
     is_seen = np.isfinite(scale) & (scale > 0)
-    location, scale = np.where(is_seen, location, moments.mean), np.where(is_seen, scale, moments.deviation)
-    return location, np.where(moments.is_constant(dtype), 0.0, scale)
+    is_constant = moments.is_constant(dtype)
+    scale = np.where(is_constant, 0.0, np.where(is_seen, scale, moments.deviation))
+    return np.where(is_seen, location, np.where(is_constant, moments.lowest, moments.mean)), scale
 
 
 def _check_range(source: Source, moments: ColumnMoments, location: Array, scale: Array) -> None:
