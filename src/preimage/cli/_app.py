@@ -24,11 +24,13 @@ from preimage.cli.commands._impute import Impute
 from preimage.cli.commands._inflation import Inflation
 from preimage.cli.commands._outliers import Outliers
 from preimage.cli.runs._partial import remains
-from preimage.cli.tables._paths import with_end
+from preimage.cli.tables._paths import STANDARD_INPUT, with_end
 from preimage.cli.tables._sources import open_source
 
 # Arguments of commands that are read as tables, pictures or scans; pipes among them are read once.
 INPUTS = ("input", "fit_to", "data", "about", "mask")
+# Options and arguments that name files to write.
+OUTPUTS = ("output", "plot", "save_model", "summary")
 
 
 class Commands(TyperGroup):
@@ -84,7 +86,10 @@ def as_command(options: type[Options]) -> Callable[..., None]:
         started, output = time.perf_counter(), given.get("output")
         left = {} if output is None else {"after_interrupt": lambda: remains(output)}
         with plain_errors(quiet=given["quiet"], **left):
-            given |= {name: with_end(given[name]) for name in INPUTS if isinstance(given.get(name), Path)}
+            paths = {name: path for name, path in given.items() if isinstance(path, Path)}
+            _check_are_files([path for name, path in paths.items() if name in OUTPUTS])
+            read = {path: with_end(path) for path in {paths[name] for name in INPUTS if name in paths}}
+            given |= {name: read[paths[name]] for name in INPUTS if name in paths}
             table = TableOptions(**{each.name: given.pop(each.name) for each in of_tables})
             if table.columns_only or table.json:
                 show_columns(given.get("input") or given.get("data"), table, given.get("label"))
@@ -108,6 +113,13 @@ def show_columns(path: Path | None, table: TableOptions, label: str | None) -> N
     plain = replace(table, columns_only=False, json=False)
     source = open_source(path, plain, None if label == NONE else label, needs_numbers=False)
     typer.echo(json.dumps(source.about(), indent=2) if table.json else source.described(len(source.layout.labels)))
+
+
+def _check_are_files(paths: list[Path]) -> None:
+    """Refuse "-" and devices as outputs: files are made aside, and take their names when they are complete."""
+    for path in paths:
+        if str(path) == STANDARD_INPUT or path.parts[:2] == ("/", "dev"):
+            raise UsageError(f"Outputs are files, and {path} is none. Give a name such as result.csv.")
 
 
 EXIT_CODES = "Exit codes: " + "; ".join(f"{code.value} {code.meaning}" for code in ExitCode) + "."

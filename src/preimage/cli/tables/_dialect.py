@@ -320,7 +320,9 @@ class Table:
         # A line with text for names says nothing about the values.
         found = [cell.strip() for row in inside[1:] or inside for cell in row if not _DOT.is_missing(cell)]
         bodies = [part["body"] for text in found if (part := WRITTEN.fullmatch(text)) is not None]
-        numeric = max(sum(map(test, bodies)) for test in (_DOT.is_number, _COMMA.is_number, _is_grouped)) if found else 0
+        numeric = (
+            max(sum(map(test, bodies)) for test in (_DOT.is_number, _COMMA.is_number, _is_grouped)) if found else 0
+        )
         return cls(first, width, len(inside) / (len(rows) - first), numeric / max(1, len(found)))
 
 
@@ -540,7 +542,9 @@ def has_units(first: Sequence[str], rows: Rows, numbers: NumberFormat) -> bool:
         return False
     columns = list(zip(*rows[1:]))
     forms = [numbers.of_column(column) for column in columns]
-    judged = [place for place, column in enumerate(columns) if kind_of_numbers(column, forms[place]) is Kind.MEASUREMENT]
+    judged = [
+        place for place, column in enumerate(columns) if kind_of_numbers(column, forms[place]) is Kind.MEASUREMENT
+    ]
     are_words = not any(forms[place].is_number(cells[place]) for place in judged for cells in (first, rows[0]))
     is_text = any(not numbers.is_missing(rows[0][place]) for place in judged)
     return bool(judged) and are_words and is_text
