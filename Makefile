@@ -45,11 +45,13 @@ check: $(INSTALLED)
 	$(BIN)/python -m ruff format --check .
 	$(BIN)/python -m mypy
 
-# Random problems for what models say of themselves, and hostile input for everything public;
+# Wrong model files, table files of every tool and country, random problems for what models say of themselves, and
+# hostile input for everything public;
 # FUZZ_ARGS="--minutes 5 --only KernelPCA" for less of the latter.
 fuzz: $(INSTALLED)
 	$(BIN)/python tests/hostile/mutilations.py 10000
 	$(BIN)/python tests/hostile/forgeries.py 20000
+	OMP_NUM_THREADS=1 $(BIN)/python tests/hostile/table_files.py 20000
 	OMP_NUM_THREADS=1 $(BIN)/python tests/laws/claims_search.py --problems 5000
 	$(BIN)/python tests/hostile/fuzz.py --minutes 60 --jobs auto $(FUZZ_ARGS)
 

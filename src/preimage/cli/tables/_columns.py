@@ -149,13 +149,19 @@ class Layout:
             return "names rows"
         return "kept" if place in self.kept else "not used"
 
-    def described(self) -> list[str]:
+    def about(self) -> list[dict[str, str]]:
+        """What every column is."""
+        return [
+            {"name": label, "kind": self.kinds[place].value, "unit": self.unit(place), "use": self.use(place)}
+            for place, label in enumerate(self.labels)
+        ]
+
+    def described(self, most: int = DESCRIBED) -> list[str]:
         """A line for each of the first columns, and how many of which kind there are of the others."""
-        shown = range(min(len(self.labels), DESCRIBED))
-        rows = [(self.labels[place], self.kinds[place].value, self.unit(place), self.use(place)) for place in shown]
+        rows = [tuple(column.values()) for column in self.about()[:most]]
         widths = [max(map(len, column)) for column in zip(*rows)]
         lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths)).rstrip() for row in rows]
-        others = Counter(self.kinds[DESCRIBED:])
+        others = Counter(self.kinds[most:])
         counts = ", ".join(_several(kind, count) for kind, count in others.items())
         return [*lines, *([f"… and {sum(others.values())} more: {counts}"] if others else [])]
 

@@ -52,6 +52,8 @@ _CONVENTIONS = [
     *(NumberFormat(decimal, group) for decimal in (".", ",") for group in THOUSANDS if group != decimal),
     NumberFormat(".", ",", is_lakh=True),
 ]
+# What a decimal number with three decimals and a whole one with a group of three digits have in common.
+_GROUP = re.compile(r"[1-9][0-9]{0,2}[.,][0-9]{3}")
 _GROUPED = [NumberFormat(*marks) for marks in ((".", ","), (",", "."), (".", "'"), (",", " "))]
 
 Rows = Sequence[Sequence[str]]
@@ -227,9 +229,9 @@ def _comment(lines: list[str]) -> str:
 
 def _has_single_quotes(lines: list[str]) -> bool:
     """Whether values stand between single quotes, and none between double ones."""
-    return not any('"' in line for line in lines) and any(
-        re.search(r"(?:^|[,;\t| ])'[^']*'(?:[,;\t| ]|$)", line.strip("\n")) for line in lines
-    )
+    begins = lambda quote, line: re.search(rf"(?:^|[,;\t| ]){quote}[^{quote}]*{quote}(?:[,;\t| ]|$)", line.strip("\n"))
+    is_doubled = any(re.search(r'(?:^|[,;\t|])"', line) for line in lines)
+    return not is_doubled and any(begins("'", line) for line in lines)
 
 
 def _has_short_header(
@@ -316,8 +318,11 @@ class Table:
         first = _first_regular(counts, width)
         inside = [row for row in rows[first:] if len(row) == width]
         # A line with text for names says nothing about the values.
-        found = [cell for row in inside[1:] or inside for cell in row if not _DOT.is_missing(cell)]
-        numeric = max(sum(map(test, found)) for test in (_DOT.is_number, _COMMA.is_number, _is_grouped)) if found else 0
+        found = [cell.strip() for row in inside[1:] or inside for cell in row if not _DOT.is_missing(cell)]
+        bodies = [part["body"] for text in found if (part := WRITTEN.fullmatch(text)) is not None]
+        numeric = (
+            max(sum(map(test, bodies)) for test in (_DOT.is_number, _COMMA.is_number, _is_grouped)) if found else 0
+        )
         return cls(first, width, len(inside) / (len(rows) - first), numeric / max(1, len(found)))
 
 
@@ -376,7 +381,7 @@ def _beats_blanks(mark: str, tables: dict[str, Table]) -> bool:
     blanks, table = tables[" "], tables[mark]
     if mark == " " or table.regular < MOSTLY:
         return False
-    return mark != "," or table.numeric >= blanks.numeric or blanks.numeric < MOSTLY
+    return mark != "," or table.numeric >= blanks.numeric
 
 
 def _check_two_columns(rows: list[list[str]]) -> None:
@@ -400,16 +405,18 @@ def guess_number_format(
     """
     known = [each for each in _CONVENTIONS if decimal in (None, each.decimal) and thousands in (None, each.thousands)]
     found = {place: numbers for place, column in enumerate(columns) if (numbers := _bare_numbers(column, missing))}
-    fitting = {place: [each for each in known if all(map(each.is_number, texts))] for place, texts in found.items()}
+    telling = {place: [text for text in set(texts) if not text.isdecimal()] for place, texts in found.items()}
+    fitting = {place: [each for each in known if all(map(each.is_number, texts))] for place, texts in telling.items()}
     fitting = {place: conventions for place, conventions in fitting.items() if conventions}
     votes = Counter(each for conventions in fitting.values() for each in conventions)
     best = max(known, key=lambda each: votes[each])
     if votes[best] < len(fitting) and decimal is None:
         raise _contradiction(found, fitting, best)
     texts = [text for place, conventions in fitting.items() if best in conventions for text in found[place]]
+    grouped = [text for text in texts if _GROUP.fullmatch(text)]
     for other in (each for each in known if votes[each] == votes[best]):
         differs = lambda text, other=other: other.is_number(text) and best.value(text) != other.value(text)
-        if doubtful := next(filter(differs, texts), None):
+        if doubtful := next(filter(differs, grouped), None):
             mark = next(mark for mark in doubtful if mark in ".,")
             raise FileError(
                 f"{doubtful!r} may be a number above a thousand, or have three decimals. Say --decimal {mark} for "
@@ -534,8 +541,10 @@ def has_units(first: Sequence[str], rows: Rows, numbers: NumberFormat) -> bool:
     if len(rows) < 3:
         return False
     columns = list(zip(*rows[1:]))
-    kinds = [kind_of_numbers(column, numbers.of_column(column)) for column in columns]
-    judged = [place for place, kind in enumerate(kinds) if kind is Kind.MEASUREMENT]
-    words = [not numbers.is_number(rows[0][place]) for place in judged]
+    forms = [numbers.of_column(column) for column in columns]
+    judged = [
+        place for place, column in enumerate(columns) if kind_of_numbers(column, forms[place]) is Kind.MEASUREMENT
+    ]
+    are_words = not any(forms[place].is_number(cells[place]) for place in judged for cells in (first, rows[0]))
     is_text = any(not numbers.is_missing(rows[0][place]) for place in judged)
-    return bool(judged) and all(words) and is_text and not any(numbers.is_number(first[place]) for place in judged)
+    return bool(judged) and are_words and is_text

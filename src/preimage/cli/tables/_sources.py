@@ -13,6 +13,7 @@ from preimage._engine.typing import Array
 from preimage.cli._errors import CommandError, DataError, FileError
 from preimage.cli._options import DEFAULTS, NONE, TableOptions
 from preimage.cli.tables._columns import (
+    DESCRIBED,
     INDEX_NAMES,
     Columns,
     Layout,
@@ -200,7 +201,16 @@ class Source:
         """What tells this file from another one, or from itself after a change."""
         return identity_of(self.path)
 
-    def described(self) -> str:
+    def about(self) -> dict[str, Any]:
+        """What was understood, as plain values."""
+        dialect, has_header = self.dialect, self.layout.names is not None
+        about = {"input": str(self.path), "rows": self.n_rows, "estimate": self.is_estimate, "header": has_header}
+        if dialect is not None:
+            numbers = {"decimal": dialect.numbers.decimal, "thousands": dialect.numbers.thousands}
+            about |= {"delimiter": dialect.delimiter, **numbers, "encoding": dialect.encoding}
+        return {**about, "columns": self.layout.about()}
+
+    def described(self, most: int = DESCRIBED) -> str:
         """What was understood: a line about the file, and one for each of its first columns."""
         layout = self.layout
         rows = f"{'about ' if self.is_estimate else ''}{self.n_rows:,} row{'s' if self.n_rows != 1 else ''}"
@@ -209,7 +219,7 @@ class Source:
         dialect = "" if self.dialect is None else self.dialect.described()
         sheet = f"sheet {self.sheet.name!r}, " if self.sheet is not None and self.sheet.others else ""
         about = f"{self.path.name}: {sheet}{rows}, {counted(layout.labels, 'column')}, {header}header{units}{dialect}."
-        return "\n  ".join([about, *layout.described()]) if self.is_table else about
+        return "\n  ".join([about, *layout.described(most)]) if self.is_table else about
 
     def _check_finite(self, chunk: Array, start: int, with_missing: bool) -> None:
         bad = np.isinf(chunk) if with_missing else ~np.isfinite(chunk)
@@ -288,6 +298,8 @@ def coded(source: Source, categories: Mapping[str, Sequence[str]], names: Sequen
     """
     layout = source.layout
     places = {layout.find(name): known for name, known in categories.items()}
+    if layout.index in places:
+        raise DataError(f"{source.path}: column {layout.labels[layout.index]!r} names rows, and is no category.")
     places = {place: known for place, known in places.items() if layout.kinds[place] is not Kind.MEASUREMENT}
     if not places and names is None:
         return source
