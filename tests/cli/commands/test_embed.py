@@ -209,8 +209,8 @@ LONG = "".join(f"{i},{i % 7}\n" for i in range(200_000))
         (csv_of("a,b\n"), "0 rows"),
         (csv_of(""), "is empty"),
         (csv_of("a,a\n1,2\n3,4\n"), "column 'a' occurs twice"),
-        (csv_of("a,b\n1,2\n"), "has 1 rows"),
-        (csv_of("a,b\n1,2\n1,2\n1,2\n"), "distinct points"),
+        (csv_of("a,b\n1,2\n"), "has 1 row."),
+        (csv_of("a,b\n1,2\n1,2\n1,2\n"), "same values in all rows"),
         (
             lambda folder: save(folder / "data.npy", np.where(np.arange(360).reshape(120, 3) == 232, np.nan, X)),
             "row 78, column '2'",

@@ -430,6 +430,8 @@ def _psnr(source: Source, learned: Learned) -> dict[str, float] | None:
     noise, error = learned.noise, learned.expected_error
     if source.pictures is None or noise is None or error is None or learned.preparation.is_standardizing:
         return None
+    if source.values.min() < 0 or source.values.max() > 1:  # of floating-point pictures the peak is not known
+        return None
     return {"before": -20 * float(np.log10(noise)), "after": -20 * float(np.log10(error))}
 
 
