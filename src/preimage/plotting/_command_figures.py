@@ -99,6 +99,18 @@ def draw_outliers(novelty: Array, threshold: float) -> Any:
     return figure
 
 
+def slice_pictures(mask: Array, values: Array) -> tuple[Array, tuple[int, int]]:
+    """The axial slice with most voxels of the mask, front on top: rows (n, height · width) and (height, width)."""
+    depth = int(mask.sum(axis=(0, 1)).argmax())
+    inside = mask[:, :, depth]
+    volume = np.full((*inside.shape, len(values)), np.nan)
+    volume[inside] = values[:, mask.nonzero()[2] == depth].T
+    rows, columns = (np.flatnonzero(inside.any(axis=axis)) for axis in (1, 0))
+    volume = volume[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
+    pictures = volume.transpose(2, 1, 0)[:, ::-1]
+    return pictures.reshape(len(values), -1), pictures.shape[1:]
+
+
 def _pictures(Figure: Any, before: Array, after: Array, shape: tuple[int, ...], n_samples: int) -> Any:
     chosen = _spread(len(before), n_samples)
     figure = Figure(figsize=(len(chosen) * shape[1] / shape[0] + 0.8, 2.1), layout="constrained")

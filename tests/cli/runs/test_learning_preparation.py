@@ -16,10 +16,11 @@ from sklearn.preprocessing import StandardScaler
 from typer.testing import CliRunner
 
 from preimage import KernelPCA, load
+from preimage._engine.column_moments import ColumnMoments
 from preimage.cli import _app
 from preimage.cli._options import TableOptions
 from preimage.cli.runs import _partial
-from preimage.cli.runs._learning import ColumnMoments, Preparation, Survey, survey
+from preimage.cli.runs._learning import Preparation, Survey, survey
 from preimage.cli.tables._sources import open_source
 from preimage.solvers import FixedPoint
 
@@ -64,17 +65,6 @@ def denoised_scaled():
     scaler = StandardScaler().fit(X * SCALES)
     model = KernelPCA(3, gamma="median", preimage=FixedPoint()).fit(scaler.transform(X * SCALES))
     return scaler.inverse_transform(model.denoise(scaler.transform(X * SCALES)))
-
-
-@pytest.mark.parametrize("cut", [1, 17, 89])
-def test_moments_of_parts_are_those_of_the_whole(cut):
-    rows = X * SCALES
-    rows[3:7, 1] = np.nan
-    both, whole = ColumnMoments.of(rows[:cut]) + ColumnMoments.of(rows[cut:]), ColumnMoments.of(rows)
-    np.testing.assert_array_equal(both.count, whole.count)
-    np.testing.assert_allclose(both.mean, np.nanmean(rows, axis=0))
-    np.testing.assert_allclose(both.deviation, np.nanstd(rows, axis=0))
-    assert both.n_missing == whole.n_missing == 4
 
 
 def test_preparation_is_undone_exactly_where_nothing_is_done(tmp_path):

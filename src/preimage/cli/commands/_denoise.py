@@ -19,7 +19,7 @@ from preimage.cli._outputs import can_draw, check_outputs, chosen_format, save_f
 from preimage.cli.runs._learning import Learned, Preparation, count_rows, folds_of, has_many_rows, is_large, learn
 from preimage.cli.runs._partial import HeldOutput, Sink, Totals, claimed, inputs_of, partial_output, write_rows
 from preimage.cli.tables._columns import counted, listed
-from preimage.cli.tables._files import read, slice_pictures
+from preimage.cli.tables._files import read
 from preimage.cli.tables._frames import Frame
 from preimage.cli.tables._paths import FORMATS, PICTURES, TABLES, format_of, next_to
 from preimage.cli.tables._pictures import check_one_file, numbered_pictures
@@ -27,7 +27,8 @@ from preimage.cli.tables._sources import Source, open_source, options_like
 from preimage.estimators import KernelPCA
 from preimage.kernels import Gaussian, resolve_gamma
 from preimage.model_selection import DenoisingSearch
-from preimage.plotting._command_figures import draw_rows
+from preimage.model_selection._denoising_search import expected_errors
+from preimage.plotting._command_figures import draw_rows, slice_pictures
 from preimage.plotting._tables import draw_table
 from preimage.solvers import FixedPoint, PreimageResult
 
@@ -279,7 +280,7 @@ class Denoise(_options.Options):
                 of_training_rows=own,
                 criterion=search.criterion_,
                 clipped=search.clipped_,
-                **_expected_errors(search),
+                **expected_errors(search),
             )
         # A fraction of the variance, a penalty that the criterion cannot judge, or rows that the search did not see: it
         # fitted another model.
@@ -408,23 +409,6 @@ def _described(chosen: dict[str, float]) -> str:
     return f"{components}, gamma {chosen['gamma']:.4g}, penalty {chosen['penalty']:.3g}"
 
 
-def _expected_errors(search: DenoisingSearch) -> dict[str, Any]:
-    """The noise that a search saw, and the errors that it expects of its choice, for new rows and those learned from.
-
-    Errors of hidden columns have their noise in them, and clipping hides a part of the error: both say nothing.
-    """
-    noise: Any = search.noise_ if search.added_noise is None else search.added_noise
-    of_new = search.best_error_
-    if search.criterion_ == "masked" or search.clipped_ or not of_new > 0 or not noise:
-        return {}
-    of_training = of_new
-    if search.added_noise is None and search.cross_fit_ is None:
-        known = search.cv_results_["training_error"]
-        of_training = float(np.nanmin(known)) if search.cross_fit == AUTO and np.isfinite(known).any() else np.nan
-    root = lambda error: float(np.sqrt(error)) if error > 0 else None
-    return {"noise": float(noise), "expected_error": root(of_new), "expected_training_error": root(of_training)}
-
-
 def _psnr(source: Source, learned: Learned) -> dict[str, float] | None:
     """Expected peak signal-to-noise ratios in dB of pictures, whose values go from 0 to 1."""
     noise, error = learned.noise, learned.expected_error
@@ -453,7 +437,7 @@ def _drawn(source: Source, before: Array, after: Array, n_rows: int) -> Any:
     if source.scans is None:
         return draw_rows(before, after, source.image_shape, source.names)
     mean = before.mean(axis=0)
-    (before, shape), (after, _) = (slice_pictures(source.scans, values - mean) for values in (before, after))
+    (before, shape), (after, _) = (slice_pictures(source.scans.mask, values - mean) for values in (before, after))
     return draw_rows(before, after, shape)
 
 
