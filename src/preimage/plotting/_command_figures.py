@@ -37,6 +37,24 @@ def draw_rows(before: Array, after: Array, image_shape: Any = None, names: Any =
     return _lines(Figure, before, after, names, n_samples // 2)
 
 
+def draw_slices(before: Array, after: Array, mask: Array) -> Any:
+    """A figure of one slice of some scans without their mean over time, which would hide changes.
+
+    Parameters
+    ----------
+    before, after : array of shape (n, d)
+        Voxels inside the mask.
+    mask : bool array of shape (width, depth, height)
+
+    Returns
+    -------
+    matplotlib Figure
+    """
+    mean = before.mean(axis=0)
+    (before, shape), (after, _) = (slice_pictures(mask, values - mean) for values in (before, after))
+    return draw_rows(before, after, shape)
+
+
 def draw_compression(model: Any, small: Any, X: Array, y: Array) -> Any:
     """A figure of error and score against the number of points, around the number of the small model.
 

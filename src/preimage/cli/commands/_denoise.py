@@ -28,7 +28,7 @@ from preimage.estimators import KernelPCA
 from preimage.kernels import Gaussian, resolve_gamma
 from preimage.model_selection import DenoisingSearch
 from preimage.model_selection._denoising_search import expected_errors
-from preimage.plotting._command_figures import draw_rows, slice_pictures
+from preimage.plotting._command_figures import draw_rows, draw_slices
 from preimage.plotting._tables import draw_table
 from preimage.solvers import FixedPoint, PreimageResult
 
@@ -272,24 +272,16 @@ class Denoise(_options.Options):
     def exactly(self, sample: Array, X: Array) -> Learned:
         """Models of X, with what was left open chosen on X."""
         chosen, search = self._chosen(X)
+        about: dict[str, Any] = {} if search is None else {"criterion": search.criterion_, "clipped": search.clipped_}
         if search is not None and search.best_params_ == chosen and search.best_estimator_.n_samples_seen_ == len(X):
             own = search.training_estimator_ if search.training_params_ != search.best_params_ else None
-            return Learned(
-                search.best_estimator_,
-                search.cross_fit_,
-                of_training_rows=own,
-                criterion=search.criterion_,
-                clipped=search.clipped_,
-                **expected_errors(search),
-            )
+            about |= {"of_training_rows": own, **expected_errors(search)}
+            return Learned(search.best_estimator_, search.cross_fit_, **about)
         # A fraction of the variance, a penalty that the criterion cannot judge, or rows that the search did not see: it
         # fitted another model.
         model = self._model(chosen).fit(X)
         # With noise that is known, the training data are clean, and so is the model.
-        folds = None if self.noise is not None else folds_of(model, self.cross_fit)
-        if search is None:
-            return Learned(model, folds)
-        return Learned(model, folds, criterion=search.criterion_, clipped=search.clipped_)
+        return Learned(model, None if self.noise is not None else folds_of(model, self.cross_fit), **about)
 
     def _model(self, chosen: dict[str, Any]) -> KernelPCA:
         solver, kernel = FixedPoint(penalty=float(chosen["penalty"])), Gaussian(chosen["gamma"])
@@ -411,10 +403,9 @@ def _described(chosen: dict[str, float]) -> str:
 
 def _psnr(source: Source, learned: Learned) -> dict[str, float] | None:
     """Expected peak signal-to-noise ratios in dB of pictures, whose values go from 0 to 1."""
-    noise, error = learned.noise, learned.expected_error
-    if source.pictures is None or noise is None or error is None or learned.preparation.is_standardizing:
-        return None
-    if source.values.min() < 0 or source.values.max() > 1:  # of floating-point pictures the peak is not known
+    noise, error, values = learned.noise, learned.expected_error, source.values
+    # Of floating-point pictures with other values the peak is not known.
+    if source.pictures is None or noise is None or error is None or values.min() < 0 or values.max() > 1:
         return None
     return {"before": -20 * float(np.log10(noise)), "after": -20 * float(np.log10(error))}
 
@@ -431,14 +422,12 @@ def _expectation(report: dict[str, Any]) -> str:
 
 
 def _drawn(source: Source, before: Array, after: Array, n_rows: int) -> Any:
-    """A figure of the first rows; of scans, one slice without the mean over time, which would hide changes."""
+    """A figure of the first rows."""
     if source.is_table and source.n_columns != 2:
         return draw_table(before, after, source.names, n_rows)
-    if source.scans is None:
-        return draw_rows(before, after, source.image_shape, source.names)
-    mean = before.mean(axis=0)
-    (before, shape), (after, _) = (slice_pictures(source.scans.mask, values - mean) for values in (before, after))
-    return draw_rows(before, after, shape)
+    if source.scans is not None:
+        return draw_slices(before, after, source.scans.mask)
+    return draw_rows(before, after, source.image_shape, source.names)
 
 
 def _frame(source: Source, preparation: Preparation) -> Frame:
