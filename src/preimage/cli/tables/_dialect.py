@@ -13,7 +13,7 @@ from preimage.cli._errors import FileError
 from preimage.cli._options import NONE, TableOptions
 from preimage.cli.tables._columns import counts_on, counts_rows, is_whole
 from preimage.cli.tables._kinds import Kind, are_codes, are_dates, kind_of_numbers
-from preimage.cli.tables._numbers import MISSING, THOUSANDS, WRITTEN, NumberFormat
+from preimage.cli.tables._numbers import MISSING, MONEY, THOUSANDS, UNITS, WRITTEN, NumberFormat
 from preimage.cli.tables._paths import inner_suffix
 from preimage.cli.tables._text import (
     ZERO_BYTES,
@@ -45,6 +45,8 @@ LINES = 200
 MOSTLY = 0.9
 # So many numbers increase by chance in one of 720 rows.
 FEW_CHANCES = 6
+# Lines from which on an empty one does not end titles.
+MOST_TITLES = 10
 _DOT, _COMMA = NumberFormat("."), NumberFormat(",")
 # The simplest first: of several in which all numbers are the same, it is taken.
 _CONVENTIONS = [
@@ -137,13 +139,49 @@ def understand(
     footer, ragged = options.skip_footer, options.skip_ragged
     dialect = Dialect(encoding, delimiter, quote, comment, NumberFormat(), footer, ragged, is_given)
     above = 0
-    if options.skip is None and table.first:
-        above = table.first - _has_short_header(numbered, table, delimiter, options)
+    if options.skip is None:
+        is_short = table.first and _has_short_header(numbered, table, lines, options)
+        above = table.first - is_short
+        above += 0 if is_short else _titles(numbered[above : above + LINES], lines, table, dialect, options)
     commented = _commented_names(body, dialect, table)
     found = _with_names(dialect, numbered[above:], table.width, is_whole, options, commented)
     if above and found.names is None and options.header is None:
         _check_preamble(numbered[above - 1], numbered[above], table)
     return found
+
+
+def _titles(
+    numbered: list[tuple[int, list[str]]], lines: list[str], table: "Table", dialect: Dialect, options: TableOptions
+) -> int:
+    """The number of rows at the beginning that are titles.
+
+    Spreadsheets write as many separators below a title as in the table; between blanks, words of a title are values.
+    """
+    rows = [cells for _, cells in numbered]
+    are_alone = [not any(map(str.strip, cells[1:])) for cells in rows]
+    count = are_alone.index(False) if table.width > 1 and False in are_alone else 0
+    if dialect.delimiter == " ":
+        is_worded = lambda cells: not any(map(_DOT.is_number, cells))
+        closed = [end for end in _empty_lines(numbered, lines) if 2 * sum(map(is_worded, rows[:end])) >= end]
+        count = max([count, *closed])
+    below = [cells for cells in rows[count:] if len(cells) == table.width]
+    if not count or not below:
+        return 0
+    is_closed = not any(map(str.strip, rows[count - 1])) and any(map(str.strip, rows[0]))
+    if is_closed or is_header(below[0], below[1:], _numbers(below[1:] or below, options)):
+        return count
+    if options.header is not None:
+        return 0
+    raise FileError(
+        f"its first line, {_shown(rows[0])}, may be a title, or belong to the table. Say --skip {numbered[count][0]} "
+        "--no-header if it is a title, --header if it has names, or --no-header if it has values."
+    )
+
+
+def _empty_lines(numbered: list[tuple[int, list[str]]], lines: list[str]) -> list[int]:
+    """The places of rows near the beginning with an empty line above them."""
+    near = range(1, min(len(numbered), MOST_TITLES))
+    return [place for place in near if not lines[numbered[place][0] - 1].strip()]
 
 
 def _check_preamble(last: tuple[int, list[str]], first: tuple[int, list[str]], table: "Table") -> None:
@@ -169,7 +207,8 @@ def _with_names(
     numbers = _numbers(rows[1:] or rows, options)
     header = options.header
     if header is None:
-        header = False if commented is not None else is_header(rows[0], rows[1:], numbers)
+        header = is_header(rows[0], rows[1:], numbers)
+        header = header is True if commented is not None else header
         header = True if header is None and has_units(rows[0], rows[1:], numbers) else header
     if header is None:
         raise FileError(
@@ -233,11 +272,12 @@ def _has_single_quotes(lines: list[str]) -> bool:
 
 
 def _has_short_header(
-    numbered: list[tuple[int, list[str]]], table: "Table", delimiter: str, options: TableOptions
+    numbered: list[tuple[int, list[str]]], table: "Table", lines: list[str], options: TableOptions
 ) -> bool:
     """Whether the line before the table has a name for every column but one: R does so, where rows have names."""
     rows = [cells for _, cells in numbered[table.first : LINES] if len(cells) == table.width]
-    if len(numbered[table.first - 1][1]) != table.width - 1 or table.width == 1:
+    is_next = bool(lines[numbered[table.first][0] - 1].strip())
+    if len(numbered[table.first - 1][1]) != table.width - 1 or table.width == 1 or not is_next:
         return False
     return is_header(rows[0], rows[1:], _numbers(rows[1:] or rows, options)) is not True
 
@@ -261,7 +301,8 @@ def _commented_names(lines: list[str], dialect: Dialect, table: "Table") -> list
         last = line
     cells = cells_of([re.sub(rf"^\s*(?:{re.escape(dialect.comment)})+[ \t]*", "", last)], dialect.delimiter)
     names = [cell.strip() for cell in cells[0]] if last and cells else []
-    if len(names) != table.width or any(map(_DOT.is_number, names)):
+    are_words = any(name.endswith((":", ",", ".")) for name in names) and dialect.delimiter == " "
+    if len(names) != table.width or are_words or any(map(_DOT.is_number, names)):
         return None
     return [names[0] or dialect.comment, *names[1:]]
 
@@ -318,7 +359,9 @@ class Table:
         # A line with text for names says nothing about the values.
         found = [cell.strip() for row in inside[1:] or inside for cell in row if not _DOT.is_missing(cell)]
         bodies = [part["body"] for text in found if (part := WRITTEN.fullmatch(text)) is not None]
-        numeric = max(sum(map(test, bodies)) for test in (_DOT.is_number, _COMMA.is_number, _is_grouped)) if found else 0
+        numeric = (
+            max(sum(map(test, bodies)) for test in (_DOT.is_number, _COMMA.is_number, _is_grouped)) if found else 0
+        )
         return cls(first, width, len(inside) / (len(rows) - first), numeric / max(1, len(found)))
 
 
@@ -338,6 +381,8 @@ def guess_delimiter(lines: list[str], quote: str = '"', expected: str = "") -> s
     with nothing else: they also stand in names and words.
     """
     lines = lines[:LINES]
+    if len(lines) > 1 and all(_is_amount(line) for line in lines[1:]):
+        return next((mark for mark in DELIMITERS if not any(mark in line for line in lines)), ";")
     rows = {delimiter: cells_of(lines, delimiter, quote) for delimiter in DELIMITERS}
     found = {delimiter: Table.of(cells) for delimiter, cells in rows.items() if cells}
     tables = {mark: table for mark, table in found.items() if table.width > 1 and table.regular > 0.5}
@@ -358,6 +403,12 @@ def guess_delimiter(lines: list[str], quote: str = '"', expected: str = "") -> s
         if len(rows[","][0]) == 1 and not counts_on([row[0] for row in cells_of(lines[1:], ",", quote)], ("1",)):
             return ";"  # one name, and one number with a decimal comma per line
     return best
+
+
+def _is_amount(line: str) -> bool:
+    """Whether a line is one number with a sign of money or percent, and nothing else."""
+    part = WRITTEN.fullmatch(line.strip("\n\"' "))
+    return part is not None and bool(part["prefix"] or re.search(rf"(?:{MONEY}|{UNITS})$", part["suffix"] or ""))
 
 
 def _is_strong(table: Table, rows: list[list[str]]) -> bool:
@@ -536,7 +587,9 @@ def has_units(first: Sequence[str], rows: Rows, numbers: NumberFormat) -> bool:
         return False
     columns = list(zip(*rows[1:]))
     forms = [numbers.of_column(column) for column in columns]
-    judged = [place for place, column in enumerate(columns) if kind_of_numbers(column, forms[place]) is Kind.MEASUREMENT]
+    judged = [
+        place for place, column in enumerate(columns) if kind_of_numbers(column, forms[place]) is Kind.MEASUREMENT
+    ]
     are_words = not any(forms[place].is_number(cells[place]) for place in judged for cells in (first, rows[0]))
     is_text = any(not numbers.is_missing(rows[0][place]) for place in judged)
     return bool(judged) and are_words and is_text
