@@ -1,10 +1,12 @@
 """The entry point works without its optional dependencies, as far as to say what to install."""
 
 import signal
+import subprocess
 import sys
 
 import pytest
 
+import preimage
 from preimage.cli import main
 
 
@@ -56,3 +58,9 @@ def test_a_polite_kill_is_an_interruption(monkeypatch):
         assert signal.getsignal(signal.SIGTERM) is signal.default_int_handler
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def test_the_package_is_a_program():
+    pytest.importorskip("typer", reason="the command line needs typer")
+    run = subprocess.run([sys.executable, "-m", "preimage", "--version"], capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stdout.strip(), run.stderr) == (0, preimage.__version__, "")

@@ -15,6 +15,8 @@ import numpy as np
 from sklearn.utils import get_tags
 
 from preimage._engine.arrays import is_chunked, is_foreign, is_masked, is_sparse
+from preimage._engine.column_faults import refuse_columns
+from preimage._engine.frames import frame_library
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -93,7 +95,12 @@ def refuse_arguments(
     error: Exception, function: Callable[..., Any], who: str, arguments: tuple[Any, ...], options: dict[str, Any]
 ) -> None:
     """Raise an error that names the argument with which `function` came to `error`, if there is one to blame."""
-    if _is_meant_for_users(error) or _is_of_users(error):
+    if _is_of_users(error):
+        return
+    X = arguments[1] if len(arguments) > 1 else options.get("X")
+    if frame_library(X) is not None and not _is_ours(error):  # of a model of scikit-learn inside
+        refuse_columns(arguments[0] if arguments else None, who, X, error)
+    if _is_meant_for_users(error):
         return
     try:
         bound = inspect.signature(function).bind(*arguments, **options).arguments
@@ -131,6 +138,12 @@ def _is_meant_for_users(error: Exception) -> bool:
         return False
     instruction = last.tb_frame.f_code.co_code[last.tb_lasti]
     return _package(last) in SPEAKING and instruction in (opmap["RAISE_VARARGS"], opmap["RERAISE"])
+
+
+def _is_ours(error: Exception) -> bool:
+    """Whether this library made the error."""
+    last = next(reversed([*_frames(error)]), None)
+    return last is not None and _package(last) == "preimage"
 
 
 def _is_of_users(error: Exception) -> bool:

@@ -5,6 +5,7 @@ The only module that touches scikit-learn's private names.
 
 import math
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -19,6 +20,7 @@ from sklearn.utils._param_validation import (
     StrOptions,
     validate_parameter_constraints,
 )
+from sklearn.utils._set_output import _auto_wrap_is_configured, _get_output_config, check_library_installed
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_feature_names,
@@ -47,7 +49,9 @@ from preimage._engine.arrays import (
     take_rows,
     without_frame,
 )
-from preimage._engine.finite import current_method, is_finite, is_moderate, refuse_far_queries, training_inputs
+from preimage._engine.column_faults import refuse_columns, refuse_words
+from preimage._engine.finite import NOBODY, current_method, is_finite, is_moderate, refuse_far_queries, training_inputs
+from preimage._engine.frames import frame_library
 from preimage._engine.memory import memory_budget
 from preimage._engine.removed import refuse_removed
 from preimage._engine.typing import Array, Rows, Seed, Targets
@@ -178,7 +182,8 @@ def check_points(
         )
     if isinstance(X, (list, tuple)):
         X = np.asarray(X)  # of which scikit-learn says better what is wrong, such as complex numbers
-    with unwarned():  # numbers of more digits, or larger than any float64, are refused as infinite
+    with unwarned(), _blaming_columns(estimator, X, allow_missing):
+        # Numbers of more digits, or larger than any float64, are refused as infinite.
         checked = validate_data(
             estimator,
             X,
@@ -194,6 +199,21 @@ def check_points(
 def feature_names_in(estimator: Any, names: Any = None) -> np.ndarray:
     """Names of the columns that `estimator` was fitted to, as scikit-learn makes them, or `names` if they fit."""
     return _check_feature_names_in(estimator, names)
+
+
+def output_library(estimator: Any) -> str | None:
+    """The library of data frames in which `estimator` should answer, by `set_output` or by scikit-learn's settings.
+
+    None means arrays. A search, and a correction of another model, answer as their models do.
+    """
+    if not _auto_wrap_is_configured(estimator):
+        inner = [getattr(estimator, name, None) for name in ("best_estimator_", "estimator_")]
+        return next((output_library(each) for each in inner if each is not None), None)
+    library = _get_output_config("transform", estimator)["dense"]
+    if library == "default":
+        return None
+    check_library_installed(library)
+    return str(library)
 
 
 def check_lazy_points(estimator: Any, X: Rows, *, reset: bool, min_samples: int = 0) -> Rows:
@@ -409,6 +429,22 @@ def require_on_host(who: str, X: Rows, advice: str = "Pass a NumPy array.") -> N
     """Refuse tensors where the work is done on the host: moving them there is for the user to decide."""
     if is_foreign(X):
         raise TypeError(f"{who} works on the host; got {describe_device(X)}. {advice}")
+
+
+@contextmanager
+def _blaming_columns(estimator: Any, X: Rows, allow_missing: bool) -> Iterator[None]:
+    """Say which columns of X have no numbers, and which have missing or infinite entries, where that is an error.
+
+    Of data frames this is looked at before: some libraries make numbers of dates and of text.
+    """
+    who = type(estimator).__name__ if current_method() == NOBODY else current_method()
+    if frame_library(X) is not None:
+        refuse_words(who, X, takes_categories=hasattr(estimator, "categorical_features"))
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        refuse_columns(estimator, who, X, error, allows_nan=allow_missing)
+        raise
 
 
 def _is_plainly_right(X: Rows, min_samples: int, precision: Any, reset: bool) -> bool:

@@ -1,20 +1,21 @@
 """The commands together."""
 
 import inspect
+import json
 import time
 from collections.abc import Callable
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperArgument, TyperCommand, TyperGroup
 
 import preimage
 from preimage._engine.removed import sentence
 from preimage.cli._console import debugging, plain_errors
-from preimage.cli._errors import ExitCode
-from preimage.cli._options import OLD_SPELLINGS, Options, TableOptions
+from preimage.cli._errors import ExitCode, UsageError
+from preimage.cli._options import NONE, OLD_SPELLINGS, Options, TableOptions
 from preimage.cli.commands._compress import Compress
 from preimage.cli.commands._denoise import Denoise
 from preimage.cli.commands._embed import Embed
@@ -23,10 +24,13 @@ from preimage.cli.commands._impute import Impute
 from preimage.cli.commands._inflation import Inflation
 from preimage.cli.commands._outliers import Outliers
 from preimage.cli.runs._partial import remains
-from preimage.cli.tables._paths import with_end
+from preimage.cli.tables._paths import STANDARD_INPUT, with_end
+from preimage.cli.tables._sources import open_source
 
 # Arguments of commands that are read as tables, pictures or scans; pipes among them are read once.
 INPUTS = ("input", "fit_to", "data", "about", "mask")
+# Options and arguments that name files to write.
+OUTPUTS = ("output", "plot", "save_model", "summary")
 
 
 class Commands(TyperGroup):
@@ -47,6 +51,16 @@ def arranged(arguments: list[str]) -> list[str]:
     options, rest = arguments[:end], arguments[end:]
     front = ["--debug"] if "--debug" in options else []
     return [*front, *(_renamed(word) for word in options if word != "--debug"), *rest]
+
+
+class TableCommand(TyperCommand):
+    """A command on a table, which needs no output to say what its columns are."""
+
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        for each in self.params:
+            if each.name in ("output", "model") and isinstance(each, TyperArgument):
+                each.required = not {"--columns-only", "--json"} & set(args)
+        return super().make_context(info_name, args, parent, **extra)
 
 
 def _renamed(word: str) -> str:
@@ -72,8 +86,14 @@ def as_command(options: type[Options]) -> Callable[..., None]:
         started, output = time.perf_counter(), given.get("output")
         left = {} if output is None else {"after_interrupt": lambda: remains(output)}
         with plain_errors(quiet=given["quiet"], **left):
-            given |= {name: with_end(given[name]) for name in INPUTS if isinstance(given.get(name), Path)}
+            paths = {name: path for name, path in given.items() if isinstance(path, Path)}
+            _check_are_files([path for name, path in paths.items() if name in OUTPUTS])
+            read = {path: with_end(path) for path in {paths[name] for name in INPUTS if name in paths}}
+            given |= {name: read[paths[name]] for name in INPUTS if name in paths}
             table = TableOptions(**{each.name: given.pop(each.name) for each in of_tables})
+            if table.columns_only or table.json:
+                show_columns(given.get("input") or given.get("data"), table, given.get("label"))
+                return
             sources = ((name, context.get_parameter_source(name)) for name in given)
             typed = frozenset(name for name, source in sources if source is not None and source.name == "COMMANDLINE")
             options(**given, table=table, given=typed, started=started).run()
@@ -84,6 +104,22 @@ def as_command(options: type[Options]) -> Callable[..., None]:
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     command.__doc__ = options.__doc__
     return command
+
+
+def show_columns(path: Path | None, table: TableOptions, label: str | None) -> None:
+    """Print what every column of a table was understood as."""
+    if path is None:
+        raise UsageError("--columns-only needs a table.")
+    plain = replace(table, columns_only=False, json=False)
+    source = open_source(path, plain, None if label == NONE else label, needs_numbers=False)
+    typer.echo(json.dumps(source.about(), indent=2) if table.json else source.described(len(source.layout.labels)))
+
+
+def _check_are_files(paths: list[Path]) -> None:
+    """Refuse "-" and devices as outputs: files are made aside, and take their names when they are complete."""
+    for path in paths:
+        if str(path) == STANDARD_INPUT or path.parts[:2] == ("/", "dev"):
+            raise UsageError(f"Outputs are files, and {path} is none. Give a name such as result.csv.")
 
 
 EXIT_CODES = "Exit codes: " + "; ".join(f"{code.value} {code.meaning}" for code in ExitCode) + "."
@@ -103,7 +139,7 @@ app = typer.Typer(
 )
 for _name, (_function, _examples) in COMMANDS.items():
     # A blank line keeps each example on lines of its own.
-    app.command(name=_name, epilog="\n\n".join(["Examples:", *_examples]))(_function)
+    app.command(name=_name, cls=TableCommand, epilog="\n\n".join(["Examples:", *_examples]))(_function)
 
 
 @app.command(name="doctor", hidden=True)

@@ -98,6 +98,11 @@ def one_line(error: object) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
+def how_many(count: int, what: str) -> str:
+    """A number of things in words: 1 row, 2,000 rows."""
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
 def speaker(quiet: bool) -> Callable[..., Any]:
     """A function that prints a message, or nothing if `quiet`."""
     return (lambda *_, **__: None) if quiet else (lambda text: console.print(text, markup=False))

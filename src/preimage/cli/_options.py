@@ -220,6 +220,13 @@ class TableOptions:
         False
     )
     sheet: Annotated[str | None, _table("NAME", "Of an Excel file. (Default: the first.)")] = None
+    columns_only: Annotated[
+        bool,
+        _table(
+            None, "Print what every column was understood as, and do no more; no OUTPUT is needed.", "--columns-only"
+        ),
+    ] = False
+    json: Annotated[bool, _table(None, "As --columns-only, in JSON.", "--json")] = False
 
 
 DEFAULTS = TableOptions()

@@ -26,7 +26,7 @@ from preimage._engine.arrays import (
     to_numpy,
     unshared,
 )
-from preimage._engine.finite import current_method, finite_result, refuse_overflowing_fit, working_method
+from preimage._engine.finite import NOBODY, current_method, finite_result, refuse_overflowing_fit, working_method
 from preimage._engine.memory import limited_memory
 from preimage._engine.progress import progress_bar, stage
 from preimage._engine.removed import renamed
@@ -40,6 +40,7 @@ from preimage._engine.validation import (
     is_stream,
 )
 from preimage._engine.warnings import warn_user
+from preimage.estimators._input_frames import IN_INPUT_SPACE, in_frames, remember_types
 from preimage.feature_space import Expansion, Subspace
 from preimage.persistence import Saved
 from preimage.solvers import PreimageResult
@@ -63,11 +64,14 @@ class Estimator(Saved, BaseEstimator):
     matrices with several entries for a place, or unsorted ones, are copied: SciPy and scikit-learn add up and sort
     entries inside the matrix they are given. All public methods that this package writes are wrapped when a class is
     made, whatever their names, so that none can be forgotten. scikit-learn wraps `transform` and `fit_transform`
-    afterwards, and makes data frames of what was looked at here.
+    afterwards, and makes data frames of what was looked at here; of rows that are inputs again they are made here.
     """
 
     #: Fitted attributes that may be infinite or NaN by their meaning.
     _unbounded_attributes: tuple[str, ...] = ()
+    #: Methods whose results have the columns of the inputs, and those of them that change no entry but missing ones.
+    _in_input_space: frozenset[str] = IN_INPUT_SPACE
+    _completing: frozenset[str] = frozenset({"impute"})
 
     def __init_subclass__(cls, **options: Any) -> None:
         for name, method in _own_methods(cls):
@@ -137,11 +141,13 @@ def _wrapped(method: Any, name: str) -> Any:
 
 def _watched(method: Callable[..., Any], fits: bool) -> Callable[..., Any]:
     # Of methods of coordinates, or of the model alone, no row of the result belongs to a row of inputs.
-    compares_rows = fits or [*inspect.signature(method).parameters][1:2] == ["X"]
+    first = next(iter([*inspect.signature(method).parameters][1:]), "")
+    compares_rows = fits or first == "X"
 
     @wraps(method)
     def watched(self: Any, *arguments: Any, **options: Any) -> Any:
         name = f"{type(self).__name__}.{method.__name__}"
+        is_called_by_user = current_method() == NOBODY
         arguments, options = _unharmed(arguments, options)
         before = dict(vars(self)) if fits else None
         try:
@@ -151,13 +157,16 @@ def _watched(method: Callable[..., Any], fits: bool) -> Callable[..., Any]:
                 if fits:
                     _let_attributes_follow(self, rows)
                     _look_at_fit(self, rows)
+                    remember_types(self, rows)
                     if result is self:
                         return result
                 elif isinstance(result, Iterator):
                     return _each_looked_at(self, result, name)
                 if type(result) is not np.ndarray or result.base is not None or getrefcount(result) > ONE_NAME:
                     result = unshared(result, [*arguments, *options.values(), *vars(self).values()])
-                return follow_rows(_looked_at(self, result, rows, name), rows)
+                result = follow_rows(_looked_at(self, result, rows, name), rows)
+            given = arguments[0] if arguments else options.get(first)
+            return in_frames(self, method.__name__, result, given, is_called_by_user)
         except BaseException as error:
             if before is not None:
                 # A model of NaN, or one that Ctrl-C stopped between two attributes, must not answer questions: it is as

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from preimage._engine.arrays import array_namespace, from_numpy, is_lazy, to_numpy
+from preimage._engine.frames import frame_library, is_category
 from preimage._engine.rows import sum_rows
 from preimage._engine.typing import Array, Rows
 from preimage._models.completion import Indicators
@@ -99,7 +100,7 @@ class Columns:
         return Indicators(len(self.numeric), tuple(each.size for each in self.codes.values()), center, scale)
 
     def in_numbers(self, X: Rows) -> Rows:
-        """Rows as given with numbers for text and pandas' categories."""
+        """Rows as given with numbers for text and the categories of data frames."""
         if is_lazy(X) or self.is_categorical is None:
             return X
         X = X if hasattr(X, "shape") else np.array(X, dtype=object)
@@ -165,26 +166,22 @@ class Columns:
         wider = xp.concat([filled, xp.zeros_like(filled[:, :1])], axis=1)
         return xp.take(wider, from_numpy(places, filled, dtype=xp.int64), axis=1)
 
-    def in_words(self, filled: Array, X: Rows, keeps_empty: bool, makes_frames: bool) -> Any:
-        """A result with categories as they were given in X: in text, and in a pandas frame of the types of X if wanted.
+    def in_words(self, filled: Array, keeps_empty: bool) -> Any:
+        """A result with categories as the training rows had them: numbers, or text in an array of objects.
 
         `filled` has the shape (..., number of columns that come back).
         """
         if self.is_categorical is None:
             return filled
         places = np.cumsum(np.ones_like(self.is_valid) if keeps_empty else self.is_valid) - 1
-        mine = {
-            int(places[column]): (int(column), found)
-            for column, found in zip(self.numbers, self.categories, strict=True)
-            if self.is_valid[column]
+        named = zip(self.numbers, self.categories, strict=True)
+        words = {
+            int(places[column]): found for column, found in named if found.dtype.kind == "O" and self.is_valid[column]
         }
-        words = {place: found for place, (_, found) in mine.items() if found.dtype.kind == "O"}
         if words:
             filled = filled.astype(object)
             for place, found in words.items():
                 filled[..., place] = found[filled[..., place].astype(int)]
-        if makes_frames and hasattr(X, "iloc") and np.ndim(filled) == 2:
-            return _with_types(to_numpy(filled), X, {place: column for place, (column, _) in mine.items()})
         return filled
 
     def _name(self, column: int, X: Rows = None) -> str:
@@ -237,7 +234,7 @@ def is_categorical(categorical_features: Any, X: Rows, who: str) -> np.ndarray |
         return None
     names = list(X.columns) if hasattr(X, "columns") else None
     if isinstance(categorical_features, str):
-        found = np.array([names is not None and _is_category(dtype) for dtype in getattr(X, "dtypes", ())], dtype=bool)
+        found = np.array([names is not None and is_category(dtype) for dtype in getattr(X, "dtypes", ())], dtype=bool)
         return found if found.any() else None
     said, d = np.asarray(categorical_features), X.shape[1]
     found = np.zeros(d, dtype=bool)
@@ -277,54 +274,28 @@ def _categories(X: Rows, columns: np.ndarray, missing_values: Any) -> list[np.nd
 
 def _objects(X: Rows, column: int, is_text: bool = False) -> np.ndarray | None:
     """A column as an array of objects, with NaN where it is missing; None if it is one of numbers, and not of text."""
-    if hasattr(X, "iloc"):
-        values: Any = X.iloc[:, column]
+    library = frame_library(X)
+    if library is not None:
+        series = library.column(X, column)
+        if not is_text and getattr(series.dtype, "kind", "O") in "biuf":
+            return None
+        found = library.entries(series)
     elif isinstance(X, np.ndarray) and (is_text or X.dtype.kind in "OUS"):
-        values = X[:, column]
+        found = X[:, column].astype(object)
     else:
         return None
-    if not is_text and getattr(values.dtype, "kind", "O") in "biuf":
-        return None
-    found = np.asarray(values, dtype=object).copy()
     found[np.array([is_nan(value) for value in found], dtype=bool)] = np.nan
     return found
 
 
 def _with_columns(X: Rows, columns: dict[int, np.ndarray]) -> Rows:
     """A frame or array of objects in which columns are replaced; X itself does not change."""
+    library = frame_library(X)
     if not columns:
         return X
-    if isinstance(X, np.ndarray):
-        found = X.astype(object)
-        for column, values in columns.items():
-            found[:, column] = values
-        return found
-    found = X.copy(deep=False)
+    if library is not None:
+        return library.replaced(X, columns)
+    found = X.astype(object)
     for column, values in columns.items():
-        found.isetitem(column, values)
+        found[:, column] = values
     return found
-
-
-def _with_types(values: np.ndarray, X: Rows, places: dict[int, int]) -> Any:
-    """A data frame of filled values, with the types of the frame X in columns of categories.
-
-    `places` has the column of X for each column of `values` that has categories.
-    """
-    import pandas as pd
-
-    columns = {}
-    for place in range(values.shape[1]):
-        column = values[:, place]
-        if place not in places:
-            columns[place] = column.astype(float)
-            continue
-        dtype = X.dtypes.iloc[places[place]]
-        if _is_category(dtype):
-            more = [value for value in pd.unique(column) if value not in dtype.categories]
-            dtype = pd.CategoricalDtype([*dtype.categories, *more], ordered=dtype.ordered)
-        columns[place] = pd.Series(column).astype(dtype).array
-    return pd.DataFrame(columns, index=X.index)
-
-
-def _is_category(dtype: Any) -> bool:
-    return str(dtype).lower().startswith(("category", "categorical", "enum"))

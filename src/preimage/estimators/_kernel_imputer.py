@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import TransformerMixin
 from sklearn.utils import Tags
-from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._engine.arrays import (
@@ -55,6 +54,7 @@ from preimage.descent import Box
 from preimage.eigensolvers import EigenOptions
 from preimage.estimators._estimator import Estimator
 from preimage.estimators._imputed_columns import Columns
+from preimage.estimators._input_frames import WRAPPED
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
     as_selector,
@@ -272,6 +272,8 @@ class KernelImputer(ReportsProgress, TransformerMixin, Estimator):
         "random_state": ["random_state", np.random.Generator],
     }
 
+    _in_input_space = WRAPPED
+    _completing = WRAPPED
     #: Bounds may be infinite.
     _unbounded_attributes = ("lower_", "upper_")
     #: Models of files that were written before there was a choice minimise the energy, and have no categories.
@@ -380,7 +382,7 @@ class KernelImputer(ReportsProgress, TransformerMixin, Estimator):
             return self._with_indicators(valid, observed)
 
         with limited_memory(self.max_memory, like):
-            return self._in_words(map_incomplete(self, answer, rows, like, self.missing_values), X)
+            return self._in_words(map_incomplete(self, answer, rows, like, self.missing_values))
 
     @within_n_jobs
     def sample(self, X: Rows, n_draws: int = 5) -> Array:
@@ -425,7 +427,7 @@ class KernelImputer(ReportsProgress, TransformerMixin, Estimator):
             raise ValueError(f"KernelImputer.sample needs n_draws to be an integer of at least 1; got {n_draws!r}.")
         rows, observed = self._checked_in_memory(X, "sample")
         with limited_memory(self.max_memory, self.center_):
-            return self._in_words(self._drawn(rows, observed, int(n_draws)), X)
+            return self._in_words(self._drawn(rows, observed, int(n_draws)))
 
     @within_n_jobs
     def category_probabilities(self, X: Rows) -> list[Array]:
@@ -500,7 +502,7 @@ class KernelImputer(ReportsProgress, TransformerMixin, Estimator):
         if rows is not given or found is None:
             return None
         filled = columns.decoded(self._unscaled(found), valid, known)
-        return self._in_words(self._with_indicators(filled, observed), X)
+        return self._in_words(self._with_indicators(filled, observed))
 
     def _fit_scaled(self, X: Array, observed: Array, rng: np.random.Generator) -> Array | None:
         """Fit to scaled rows; the filled rows, or None if there was nothing to fill or some rows have no entry."""
@@ -625,12 +627,9 @@ class KernelImputer(ReportsProgress, TransformerMixin, Estimator):
     def _indicators(self) -> Indicators:
         return self._columns().indicators(self.center_, self.scale_)
 
-    def _in_words(self, filled: Array, X: Rows) -> Any:
-        """A result with categories as they were given in X."""
-        if self.is_categorical_ is None:
-            return filled
-        makes_frames = _get_output_config("transform", self)["dense"] == "pandas"
-        return self._columns().in_words(filled, X, self.keep_empty_features, makes_frames)
+    def _in_words(self, filled: Array) -> Any:
+        """A result with categories as they were given."""
+        return filled if self.is_categorical_ is None else self._columns().in_words(filled, self.keep_empty_features)
 
     def _with_indicators(self, filled: Array, observed: Array) -> Array:
         """Filled valid columns, with zeros for empty ones if they are kept, and indicators of missing entries."""

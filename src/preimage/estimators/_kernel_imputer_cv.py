@@ -21,6 +21,7 @@ from preimage._engine.typing import Array, Rows, Seed, Targets
 from preimage._engine.validation import Interval, check_parameters, generator
 from preimage._models.completion import HiddenRows, fit_incomplete, neighbor_start
 from preimage.estimators._estimator import Estimator
+from preimage.estimators._input_frames import WRAPPED
 from preimage.estimators._kernel_imputer import CONDITIONAL, ENERGY, KernelImputer
 from preimage.estimators._missing_entries import check_incomplete, known_entries
 from preimage.kernels import Gaussian
@@ -108,6 +109,8 @@ class KernelImputerCV(ReportsProgress, TransformerMixin, Estimator):
     (1e-06, array([[0.6, 0.8]]))
     """
 
+    _in_input_space = WRAPPED
+    _completing = WRAPPED
     _parameter_constraints = {
         **{
             name: value
@@ -370,7 +373,7 @@ class KernelImputerCV(ReportsProgress, TransformerMixin, Estimator):
         return KernelImputer(**{**shared, **chosen})
 
     def _with_output(self, model: KernelImputer) -> KernelImputer:
-        """The model with what `set_output` was told here: it knows the types of columns in data frames."""
+        """The model with what `set_output` was told here."""
         return model.set_output(**getattr(self, "_sklearn_output_config", {}))
 
     def _take_columns(self, model: KernelImputer) -> None:

@@ -9,6 +9,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
 from preimage._engine.arrays import from_device, is_sparse, take_rows
+from preimage._engine.frames import frame_library
 from preimage._engine.typing import Array, Rows, Targets
 from preimage._engine.validation import count_rows
 from preimage.estimators._bounded_fit import bounded_iterations
@@ -64,8 +65,9 @@ def as_inputs(X: Rows) -> Array:
 
 def rows_of(X: Rows, indices: Array) -> Rows:
     """The rows of an array, sparse matrix, data frame or list with these indices."""
-    if hasattr(X, "iloc"):
-        return X.iloc[indices]
+    library = frame_library(X)
+    if library is not None:
+        return library.rows(X, indices)
     X = X.tocsr() if is_sparse(X) else X
     return take_rows(X if hasattr(X, "shape") else np.asarray(X), indices)
 

@@ -23,6 +23,7 @@ from preimage._models.completion import LOSSES
 from preimage.estimators import KernelPCA
 from preimage.estimators._cross_fit import FOLDS, automatic_folds, needs_folds, with_own_model
 from preimage.estimators._estimator import Estimator, check_queries
+from preimage.estimators._input_frames import IN_INPUT_SPACE, WRAPPED
 from preimage.estimators._robust_denoise import RobustOptions, all_denoised
 from preimage.estimators._training_rows import TrainingRows
 from preimage.exceptions import RankWarning
@@ -267,6 +268,7 @@ class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, E
     It is a transformer too: ``DenoisingSearch().set_output(transform="pandas").fit_transform(frame)`` is a data frame.
     """
 
+    _in_input_space = IN_INPUT_SPACE | WRAPPED
     _parameter_constraints = {
         "added_noise": [Interval(Real, 0, None, closed="neither"), callable, None],
         "criterion": [StrOptions({"auto", "sure", "masked"})],

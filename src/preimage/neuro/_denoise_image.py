@@ -252,7 +252,7 @@ def denoise_image(
         raise ValueError(f"denoise_image: `outside` is 'keep' or 'zero'; got {outside!r}.")
     rows, to_image = _rows_and_back(img, mask_img, outside)
     scaled, restored = _scaling(rows, standardize, runs)
-    return to_image(restored(_denoised(clone(estimator), scaled, runs, cross_fit)))
+    return to_image(restored(np.asarray(_denoised(clone(estimator), scaled, runs, cross_fit))))
 
 
 def _denoised(estimator: Any, rows: Array, runs: Targets, cross_fit: Any) -> Array:

@@ -205,7 +205,7 @@ def test_a_failing_figure_costs_no_data(table, tmp_path, monkeypatch):
     def fail(*_):
         raise OSError("no canvas")
 
-    monkeypatch.setattr(_denoise, "draw", fail)
+    monkeypatch.setattr(_denoise, "draw_table", fail)
     result = run(table, tmp_path / "clean.csv", *FAST)
     assert result.exit_code == 3 and "no canvas. All denoised rows are in" in result.output
     assert sorted(path.name for path in tmp_path.iterdir()) == ["clean.csv", "clean.json", "noisy.csv"]

@@ -66,7 +66,7 @@ def made(tmp_path_factory):
     """A folder with a table, the table without gaps, the model, and what was said."""
     folder = tmp_path_factory.mktemp("made")
     model = folder / "model.safetensors"
-    said = done(save(GAPS, folder / "gaps.csv"), folder / "out.csv", "--save-model", model)
+    said = done(save(GAPS, folder / "gaps.csv"), folder / "out.csv", "--categorical", "late", "--save-model", model)
     (folder / "said.txt").write_text(said)
     return folder
 
@@ -107,9 +107,15 @@ def test_expected_errors_are_those_of_the_truth(tmp_path):
 
 def test_the_numbers_are_those_of_the_estimator(made):
     values = GAPS[VALUES].astype(float).to_numpy()
-    expected, found = KernelImputerCV().fit(values).transform(values), pd.read_csv(made / "out.csv")
-    np.testing.assert_allclose(found[VALUES[:3]], expected[:, :3], atol=1e-9)
-    np.testing.assert_array_equal(found["late"], expected[:, 3] >= 0.5)
+    imputer = KernelImputerCV(categorical_features=[3]).fit(values)
+    expected, found = imputer.transform(values), pd.read_csv(made / "out.csv")
+    np.testing.assert_allclose(found[VALUES[:3]], in_their_digits(expected), atol=1e-9)
+    np.testing.assert_array_equal(found["late"], expected[:, 3])
+
+
+def in_their_digits(values):
+    """Numbers with as many digits as their columns have in the table: four, three, and none."""
+    return np.column_stack([np.round(np.asarray(values)[:, k], digits) for k, digits in enumerate((4, 3, 0))])
 
 
 @pytest.mark.parametrize("suffix", [".tsv", ".parquet", ".npy", ".xlsx", ".csv.gz"])
@@ -124,16 +130,16 @@ def test_other_formats_have_the_same_numbers(made, tmp_path, suffix):
     found = found.set_axis(VALUES, axis=1) if suffix == ".npy" else found[VALUES]
     expected = pd.read_csv(made / "out.csv")[VALUES]
     # Excel keeps fifteen digits.
-    np.testing.assert_allclose(found[VALUES[:3]].astype(float), expected[VALUES[:3]], rtol=1e-14)
+    np.testing.assert_allclose(in_their_digits(found[VALUES[:3]].astype(float)), expected[VALUES[:3]], rtol=1e-14)
 
 
 def test_whole_numbers_on_request(tmp_path):
-    frame = GAPS.assign(count=GAPS["count"].astype("Int64"))
-    source = save(frame, tmp_path / "gaps.parquet")
+    source = save(GAPS.assign(whole=GAPS["count"].astype("Int64")), tmp_path / "gaps.parquet")
     done(source, tmp_path / "real.parquet", "--components", 5)
     done(source, tmp_path / "whole.parquet", "--components", 5, "--round")
     real, whole = (pd.read_parquet(tmp_path / f"{name}.parquet") for name in ("real", "whole"))
-    assert whole["count"].dtype == np.int64 and real["count"].dtype == np.float64
+    assert whole["count"].dtype == real["count"].dtype == np.float64 and real["whole"].dtype == "Int64"
+    assert (real["count"] != real["count"].round()).any()
     np.testing.assert_array_equal(whole["count"], real["count"].round())
     np.testing.assert_array_equal(whole["a"], real["a"])
 
@@ -227,7 +233,8 @@ def test_rows_without_values_get_numbers_and_a_warning(tmp_path):
     frame.loc[3, VALUES] = None
     output = tmp_path / "out.csv"
     said = done(save(frame, tmp_path / "gaps.csv"), output, "--components", 5)
-    assert "1 rows have no value at all" in said and pd.read_csv(output)[VALUES].notna().all(axis=None)
+    assert "1 row has no value at all" in said and pd.read_csv(output)[VALUES[:3]].notna().all(axis=None)
+    assert "--categorical city,late" in said and pd.read_csv(output)["late"].isna().any()
 
 
 def test_tables_without_gaps_come_back_as_they_are(tmp_path):
@@ -294,7 +301,7 @@ class TestCategories:
         again = tmp_path / f"again{suffix}"
         done(before, again, "--model", model)
         assert (pd.read_csv(again) if suffix == ".csv" else pd.read_parquet(again)).equals(found)
-        assert load(model).is_categorical_.tolist() == [False] * 4 + [True]
+        assert load(model).is_categorical_.tolist() == [False] * 3 + [True]
 
     def test_categories_that_the_model_has_not_seen_stay(self, tmp_path):
         model = tmp_path / "m.safetensors"
@@ -303,9 +310,26 @@ class TestCategories:
         done(save(other, tmp_path / "other.csv"), tmp_path / "filled.csv", "--model", model)
         assert set(pd.read_csv(tmp_path / "filled.csv")["kind"]) == {77}
 
-    @pytest.mark.parametrize(
-        ("column", "message"), [("city", "holds words"), ("id", "not among those"), ("x", "no column 'x'")]
-    )
+    def test_gaps_of_words_and_codes_get_words_and_codes(self, tmp_path):
+        words = np.array(["Köln", "a; b", "x"])[np.digitize(ANGLE, [0.8, 1.9])]
+        codes = np.array(["007", "0123", "7"])[np.digitize(ANGLE, [0.8, 1.9])]
+        frame = GAPS[["a", "b"]].assign(city=words, zip=codes)
+        frame.loc[3::7, "city"], frame.loc[4::7, "zip"] = None, None
+        before, out, model = save(frame, tmp_path / "in.csv"), tmp_path / "out.csv", tmp_path / "m.safetensors"
+        done(before, out, "--categorical", "city,zip", "--save-model", model)
+        found = pd.read_csv(out, dtype=str)
+        assert np.mean(found["city"] == words) > 0.95 and np.mean(found["zip"] == codes) > 0.95
+        # In another order of columns, with a word that the model does not know, and with fewer words.
+        other = frame.iloc[:40, ::-1].copy()
+        other.loc[0, "city"] = "new"
+        done(save(other, tmp_path / "other.csv"), tmp_path / "again.csv", "--model", model)
+        again = pd.read_csv(tmp_path / "again.csv", dtype=str)
+        assert again.loc[0, "city"] == "new" and again["zip"].tolist() == found["zip"].iloc[:40].tolist()
+        assert load(model).transform(frame[["a", "b", "city", "zip"]])[:, 2].tolist() == found["city"].tolist()
+        done(before, tmp_path / "fit.csv", "--categorical", "city,zip", "--fit", save(other, tmp_path / "fit_to.csv"))
+        assert set(pd.read_csv(tmp_path / "fit.csv")["city"]) <= {*words, "new"}
+
+    @pytest.mark.parametrize(("column", "message"), [("id", "names rows, and is no category"), ("x", "no column 'x'")])
     def test_columns_without_codes_are_refused(self, tmp_path, column, message):
         result = run(self.table(tmp_path / "in.csv"), tmp_path / "out.csv", "--categorical", column)
         assert result.exit_code != 0 and message in " ".join(result.output.split())

@@ -19,7 +19,7 @@ from preimage import KernelPCA, load
 from preimage.cli import _app
 from preimage.cli._options import TableOptions
 from preimage.cli.runs import _partial
-from preimage.cli.runs._learning import ColumnMoments, Preparation, Survey
+from preimage.cli.runs._learning import ColumnMoments, Preparation, Survey, survey
 from preimage.cli.tables._sources import open_source
 from preimage.solvers import FixedPoint
 
@@ -301,3 +301,130 @@ def test_numbers_that_may_name_rows_are_pointed_out(tmp_path):
     assert "'patient_id' taken as values (--index patient_id if it names rows)" in told
     told = done("embed", tmp_path / "x.csv", tmp_path / "out.csv", *FEW, "--index", "patient_id", "--force")
     assert "taken as values" not in told
+
+
+ROUTES = pytest.mark.parametrize("route", [[], ["--landmarks", "90", "--chunk-rows", "25"]], ids=["memory", "chunks"])
+
+
+@ROUTES
+@pytest.mark.parametrize("value", [1e9, -1e60])
+def test_one_wrong_value_does_not_hide_the_others(tmp_path, route, value):
+    """What kernel PCA makes of the other rows hardly changes."""
+    options = [*FIXED, *route, "--standardize"]
+    done("denoise", save(FRAME, tmp_path / "right.csv"), tmp_path / "a.csv", *options)
+    wrong = FRAME.copy()
+    wrong.loc[17, "b"] = value
+    done("denoise", save(wrong, tmp_path / "wrong.csv"), tmp_path / "b.csv", *options)
+    a, b = (
+        written(tmp_path / name)[["a", "b", "c"]].drop(17) / FRAME[["a", "b", "c"]].std() for name in ("a.csv", "b.csv")
+    )
+    assert np.abs(a - b).to_numpy().mean() < 0.05
+    assert np.corrcoef(b["b"], FRAME["b"].drop(17))[0, 1] > 0.9
+
+
+@ROUTES
+@pytest.mark.parametrize("command", ["denoise", "embed"])
+@pytest.mark.parametrize("suffix", [".csv", ".npy"])
+def test_values_beyond_squares_are_refused_by_name(tmp_path, route, command, suffix):
+    path, wrong = tmp_path / f"x{suffix}", FRAME[["a", "b", "c"]].copy()
+    wrong.loc[17, "b"] = 1e300
+    if suffix == ".npy":
+        np.save(path, wrong.to_numpy())
+    else:
+        save(wrong, path)
+    options = [*FIXED, *route] if command == "denoise" else [*FEW, *route[2:]]
+    result = run(command, path, tmp_path / "o.csv", *options)
+    said, name = " ".join(result.output.split()), "b" if suffix == ".csv" else "2"
+    assert result.exit_code == 1 and f"1e+300 in column '{name}'" in said and f"--exclude {name}" in said
+    done(command, path, tmp_path / "o.csv", *options, "--exclude", name)
+
+
+@ROUTES
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_constant_columns_are_left_out_by_name_and_come_back_as_they_are(tmp_path, route, suffix):
+    frame = FRAME.drop(columns=["id", "city"])
+    more = frame.assign(zero=0, dose="1.50").astype({"dose": float})
+    path, out = tmp_path / f"more{suffix}", tmp_path / f"out{suffix}"
+    if suffix == ".csv":
+        path.write_text(more.to_csv(index=False).replace(",1.5\n", ",1.50\n"))
+    else:
+        more.to_parquet(path)
+    assert "Constant, and left out of the model: zero, dose." in done("denoise", path, out, *FIXED, *route)
+    done("denoise", save(frame, tmp_path / f"plain{suffix}"), tmp_path / f"alone{suffix}", *FIXED, *route)
+    found, alone = written(out), written(tmp_path / f"alone{suffix}")
+    assert list(found.columns) == list(more.columns) and found["zero"].dtype == more["zero"].dtype
+    np.testing.assert_array_equal(found[["a", "b", "c"]], alone)
+    if suffix == ".csv":
+        assert all(line.endswith(",0,1.50") for line in out.read_text().splitlines()[1:])
+    done("denoise", path, tmp_path / "whole.npy", *FIXED, *route)
+    np.testing.assert_array_equal(np.load(tmp_path / "whole.npy"), found)
+
+
+def test_models_are_of_the_columns_that_vary(tmp_path):
+    more, model = save(FRAME.assign(a1=3.0)[["a", "a1", "b", "c"]], tmp_path / "x.csv"), tmp_path / "m.safetensors"
+    done("embed", more, tmp_path / "one.npy", *FEW, "--save-model", model)
+    assert list(load(model).feature_names_in_) == ["a", "b", "c"]
+    np.testing.assert_allclose(load(model).transform(FRAME[["a", "b", "c"]]), np.load(tmp_path / "one.npy"), atol=1e-9)
+    done(
+        "embed", save(FRAME.assign(a1=RNG.normal(size=90)), tmp_path / "y.csv"), tmp_path / "two.npy", "--model", model
+    )
+    np.testing.assert_allclose(np.load(tmp_path / "two.npy"), np.load(tmp_path / "one.npy"), atol=1e-12)
+
+
+@ROUTES
+def test_what_is_constant_in_the_training_data_stays_in_new_rows(tmp_path, route):
+    rows = FRAME.drop(columns=["id", "city"])
+    new, fit = (
+        save(rows.assign(k=RNG.normal(size=90)), tmp_path / "x.csv"),
+        save(rows.assign(k=7), tmp_path / "fit.csv"),
+    )
+    said = done("denoise", new, tmp_path / "o.csv", *FIXED, *route, "--fit", fit)
+    assert "left out of the model: k" in said
+    np.testing.assert_array_equal(written(tmp_path / "o.csv")["k"], written(new)["k"])
+
+
+def test_tables_of_equal_rows_are_refused(tmp_path):
+    save(FRAME[["a"]].assign(a=3.0, b=4.0), tmp_path / "x.csv")
+    result = run("embed", tmp_path / "x.csv", tmp_path / "o.csv")
+    assert result.exit_code == 1 and "same values in all rows" in result.output
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("rows", [7, 500])
+def test_scales_do_not_depend_on_chunks(tmp_path, rows, dtype):
+    values = np.column_stack(
+        [
+            RNG.normal(size=300),
+            np.repeat([0, 1], [290, 10]),
+            np.where(RNG.random(300) < 0.1, RNG.exponential(size=300), 0),
+            1e4 + RNG.normal(0, 0.5, size=300),
+            np.full(300, 0.1),
+        ]
+    ).astype(dtype)
+    values[17, 0] = 1e9
+    np.save(tmp_path / "x.npy", values)
+    source = open_source(tmp_path / "x.npy", TableOptions(standardize=True))
+    of = lambda found: Preparation.of(source, found)
+    chunked, whole = of(survey(source, rows, 1000, 0)), of(survey(source.held(), rows, 1000, 0))
+    np.testing.assert_array_equal(chunked.scale, whole.scale)
+    np.testing.assert_array_equal(chunked.mean, whole.mean)
+    prepared = whole(values)
+    assert prepared.dtype == dtype and np.isfinite(prepared).all()
+    spread = np.delete(prepared, 17, axis=0).std(axis=0)
+    assert np.all(spread[:4] > 0.5) and np.all(spread[:4] < 1.2) and spread[4] == 0
+    np.testing.assert_allclose(whole.undone(prepared), values, rtol=1e-6, atol=1e-6)
+
+
+def test_small_changes_about_a_large_mean_are_no_constant(tmp_path):
+    rows = FRAME[["a"]].assign(time=1e9 + 1e-3 * FRAME["b"] / 100, rounding=np.where(FRAME["a"] > 0, 0.1 + 0.2, 0.3))
+    said = done("embed", save(rows, tmp_path / "x.csv"), tmp_path / "o.csv", *FEW[:2])
+    assert "left out of the model: rounding." in said and "so columns are standardised" in said
+
+
+def test_rare_values_that_the_sample_misses_have_a_scale(tmp_path):
+    rows = np.column_stack([RNG.normal(size=400), np.arange(400) == 399]).astype(float)
+    np.save(tmp_path / "x.npy", rows)
+    source = open_source(tmp_path / "x.npy", TableOptions(standardize=True))
+    found = survey(source, 50, 10, 0)
+    assert not found.sample[:, 1].any()
+    assert Preparation.of(source, found).scale[1] == pytest.approx(rows[:, 1].std())

@@ -12,8 +12,8 @@ import pyarrow.parquet as parquet
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from preimage.cli.tables._frames import Frame, write_frame
 from preimage.cli._options import TableOptions
+from preimage.cli.tables._frames import Frame, write_frame
 from preimage.cli.tables._sources import coded, open_source
 
 GERMAN = 'id;name;age;"w ""x""";ok;full\n1;Anna;34;1.234,50;True;7\n2;Bo;NA;;False;8\n3;"C;d";51;2,5;;9\n'

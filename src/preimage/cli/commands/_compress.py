@@ -14,10 +14,10 @@ from rich.table import Table
 from preimage._engine.output_files import replacing
 from preimage._engine.typing import Array
 from preimage.cli import _options
-from preimage.cli._console import console
+from preimage.cli._console import console, how_many
 from preimage.cli._errors import DataError, UsageError
 from preimage.cli._options import argument, one_of, option
-from preimage.cli._outputs import check_outputs, chosen_format, draw_compression, save_figure, wrote
+from preimage.cli._outputs import check_outputs, chosen_format, save_figure, wrote
 from preimage.cli.runs._learning import data_errors
 from preimage.cli.runs._model_files import MODEL_FORMATS, OUTPUT_FORMATS, format_of_model, read_model, write_model
 from preimage.cli.runs._partial import claimed
@@ -26,6 +26,7 @@ from preimage.cli.tables._paths import FORMATS
 from preimage.cli.tables._sources import Source
 from preimage.estimators import compress
 from preimage.interop._pipeline import final_step
+from preimage.plotting._command_figures import draw_compression
 from preimage.reduced_sets import REDUCERS
 
 # Predictions are timed for this long, and the fastest run counts.
@@ -165,7 +166,7 @@ def _summary(model: Any, small: Any, X: Array | None, y: Array | None) -> list[R
     if X is not None:
         slow, fast = _seconds_to_predict(model, X), _seconds_to_predict(small, X)
         times = f"{1000 * slow:.3g} ms", f"{1000 * fast:.3g} ms"
-        rows.append((f"time for {len(X)} rows", *times, f"{slow / fast:.1f} × faster"))
+        rows.append((f"time for {how_many(len(X), 'row')}", *times, f"{slow / fast:.1f} × faster"))
     return rows
 
 

@@ -8,14 +8,15 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 import preimage
+from preimage._engine.robust import far_rows
 from preimage._engine.typing import Array
 from preimage._models.completion import LOSSES
 from preimage.cli import _options
-from preimage.cli._console import console
+from preimage.cli._console import console, how_many
 from preimage.cli._errors import DataError, FileError, UsageError
 from preimage.cli._options import AUTO, NONE, argument, count_of, one_of, option
-from preimage.cli._outputs import can_draw, check_outputs, chosen_format, draw, save_figure, write_json, wrote
-from preimage.cli.runs._learning import Learned, count_rows, folds_of, has_many_rows, is_large, learn
+from preimage.cli._outputs import can_draw, check_outputs, chosen_format, save_figure, write_json, wrote
+from preimage.cli.runs._learning import Learned, Preparation, count_rows, folds_of, has_many_rows, is_large, learn
 from preimage.cli.runs._partial import HeldOutput, Sink, Totals, claimed, inputs_of, partial_output, write_rows
 from preimage.cli.tables._columns import counted, listed
 from preimage.cli.tables._files import read, slice_pictures
@@ -26,6 +27,8 @@ from preimage.cli.tables._sources import Source, open_source, options_like
 from preimage.estimators import KernelPCA
 from preimage.kernels import Gaussian, resolve_gamma
 from preimage.model_selection import DenoisingSearch
+from preimage.plotting._command_figures import draw_rows
+from preimage.plotting._tables import draw_table
 from preimage.solvers import FixedPoint, PreimageResult
 
 # Formats that --output-format can ask for; a scan can only be written to a file whose suffix says so.
@@ -191,34 +194,36 @@ class Denoise(_options.Options):
         """Learn from `train`, write the rows of `source`, some `rows` at a time, to `sink`, and say what was done."""
         if train.n_columns != source.n_columns:
             raise DataError(
-                f"{train.path} has {train.n_columns} columns and {source.path} has {source.n_columns}; they must agree."
+                f"{train.path} has {how_many(train.n_columns, 'column')} and {source.path} has {source.n_columns}; "
+                "they must agree."
             )
         self._tell_about(source, kind)
         if sink.is_begun:
             learned = Learned.from_state(sink.model())
         else:
             learned = self._learned(source, train, sink, landmarks, rows)
-        prepared, undone = learned.preparation.applied(source), learned.preparation.undone
+        prepare = learned.preparation
         solve = learned.denoiser(self.loss)
 
         def step(chunk: Array, totals: Totals, advance: Callable[[int], None]) -> tuple[Array, Totals]:
-            results = []
+            results, prepared = [], prepare(chunk)
             for first in range(0, len(chunk), BLOCK):
-                results.append(solve(chunk[first : first + BLOCK]))
+                results.append(solve(prepared[first : first + BLOCK]))
                 advance(len(results[-1].points))
             result = PreimageResult.join(results)
-            return undone(result.points), _updated(totals, result)
+            return prepare.undone(result.points, chunk), _updated(totals, result)
 
-        write_rows(prepared, sink, rows, step, "Denoising rows", self.say)
-        shown = rows if source.values is not None else min(rows, FIGURE_ROWS)
-        before = undone(next(prepared.chunks(shown)))
+        with_missing = self.table.impute is not None
+        write_rows(source, sink, rows, step, "Denoising rows", self.say, with_missing)
+        shown = next(source.chunks(rows if source.values is not None else min(rows, FIGURE_ROWS), 0, with_missing))
+        before = prepare.undone(prepare(shown), shown)
         after = sink.first(len(before))
-        sink.finish(kind, Frame.of_whole(source))
+        sink.finish(kind, _frame(source, prepare))
         report = self._report(source, learned, sink)
         assert self.summary is not None
         write_json(self.summary, report, sink.making)
         what = f"All denoised rows are in {self.output}; --no-plot draws no figure."
-        save_figure(self.plot, lambda: draw(*_drawable(source, before, after)), what, sink.making)
+        save_figure(self.plot, lambda: _drawn(source, before, after, sink.n_rows), what, sink.making)
         self._print(report)
         sink.close()
 
@@ -230,6 +235,8 @@ class Denoise(_options.Options):
         why_not = "--gamma is a number" if isinstance(self.gamma, float) else ""
         why_not = why_not if self.noise is None else "--noise is in the units of the data"
         n_rows, learned = learn(train, self, landmarks, rows, sink, n_folds=n_folds, why_not=why_not, tell=self.say)
+        if is_own:
+            learned = replace(learned, expected_error=learned.expected_training_error)
         n_rows = n_rows if train is source else count_rows(learned.preparation.applied(source), rows)
         totals = {"converged": 0, "objective": 0.0, "reasons": []}
         shape, dtype = source.row_shape or (source.n_columns,), learned.model.subspace_.frame.points.dtype
@@ -253,7 +260,7 @@ class Denoise(_options.Options):
             )
         if self.is_open and len(X) < FEWEST_ROWS_TO_CHOOSE:
             raise DataError(
-                f"{path} has {len(X)} rows; choosing parameters needs {FEWEST_ROWS_TO_CHOOSE}. "
+                f"{path} has {how_many(len(X), 'row')}; choosing parameters needs {FEWEST_ROWS_TO_CHOOSE}. "
                 "Give --components, --gamma and --penalty."
             )
 
@@ -264,7 +271,7 @@ class Denoise(_options.Options):
     def exactly(self, sample: Array, X: Array) -> Learned:
         """Models of X, with what was left open chosen on X."""
         chosen, search = self._chosen(X)
-        if search is not None and search.best_params_ == chosen and len(X) <= CHOICE_ROWS:
+        if search is not None and search.best_params_ == chosen and search.best_estimator_.n_samples_seen_ == len(X):
             own = search.training_estimator_ if search.training_params_ != search.best_params_ else None
             return Learned(
                 search.best_estimator_,
@@ -272,6 +279,7 @@ class Denoise(_options.Options):
                 of_training_rows=own,
                 criterion=search.criterion_,
                 clipped=search.clipped_,
+                **_expected_errors(search),
             )
         # A fraction of the variance, a penalty that the criterion cannot judge, or rows that the search did not see: it
         # fitted another model.
@@ -287,11 +295,16 @@ class Denoise(_options.Options):
         return KernelPCA(chosen["n_components"], kernel=kernel, preimage=solver, random_state=self.seed)
 
     def _chosen(self, X: Array) -> tuple[dict[str, Any], DenoisingSearch | None]:
-        """Parameters for new rows: what was left open chosen on X or, of many rows, on some; what was said stays."""
+        """Parameters for new rows: what was left open chosen on X or, of many rows, on some; what was said stays.
+
+        Rows with values far from all others do not judge: their errors alone would choose.
+        """
         said = {"gamma": self.gamma, "n_components": self.components, "penalty": self.penalty}
         if not self.is_open:
             return {**said, "gamma": resolve_gamma(self.gamma, X)}, None
         X = X[np.linspace(0, len(X) - 1, min(len(X), CHOICE_ROWS)).astype(int)]
+        near = ~far_rows(X)
+        X = X[near] if FEWEST_ROWS_TO_CHOOSE <= near.sum() < len(X) else X
         search = DenoisingSearch(
             added_noise=self.noise,
             criterion=self.criterion,
@@ -339,6 +352,9 @@ class Denoise(_options.Options):
             "cross_fit": learned.n_folds,
             "loss": self.loss,
             **about,
+            "noise": learned.noise,
+            "expected_error": learned.expected_error,
+            "psnr": _psnr(source, learned),
             "explained_variance": float(np.sum(model.explained_variance_ratio_)),
             "objective": totals["objective"] / sink.n_rows,
             "converged": totals["converged"],
@@ -351,22 +367,24 @@ class Denoise(_options.Options):
     def _print(self, report: dict[str, Any]) -> None:
         say, chosen, own = self.say, report["parameters"], report["training_row_parameters"]
         say(
-            f"Denoised {report['rows']} rows of {report['columns']} columns in {report['seconds']:.1f} s: "
-            f"{_described(chosen if own is None else own)}."
+            f"Denoised {how_many(report['rows'], 'row')} of {how_many(report['columns'], 'column')} in "
+            f"{report['seconds']:.1f} s: {_described(chosen if own is None else own)}."
         )
         if own is not None:
             say(f"These are for rows that the model has learned from; for new rows: {_described(chosen)}.")
         if report["cross_fit"] is not None:
             say(f"Training rows were denoised by models fitted without them, in {report['cross_fit']} folds.")
+        if report["expected_error"] is not None:
+            say(_expectation(report))
         if report.get("clipped"):
             say(
                 f"{report['clipped']:.0%} of the values lie at the ends of their range, as clipping leaves them. The "
                 "noise that it removed had a mean that is lost: dark and bright parts stay less dark and bright than "
-                "they were."
+                "they were, and how far off the result is cannot be estimated."
             )
         if left := report["rows"] - report["converged"]:
             reasons = ", ".join(report["not_converged"])
-            console.print(f"Warning: {left} rows did not converge ({reasons}).", style="yellow")
+            console.print(f"Warning: {how_many(left, 'row')} did not converge ({reasons}).", style="yellow")
         say(wrote([path for path in (self.output, self.plot, self.summary) if path is not None]))
 
 
@@ -386,16 +404,63 @@ def _parameters(model: KernelPCA) -> dict[str, float]:
 
 
 def _described(chosen: dict[str, float]) -> str:
-    return f"{chosen['components']} components, gamma {chosen['gamma']:.4g}, penalty {chosen['penalty']:.3g}"
+    components = how_many(int(chosen["components"]), "component")
+    return f"{components}, gamma {chosen['gamma']:.4g}, penalty {chosen['penalty']:.3g}"
 
 
-def _drawable(source: Source, before: Array, after: Array) -> tuple[Array, Array, Any, list[str] | None]:
-    """Scans as pictures of one slice without the mean over time, which would hide changes; other data as they are."""
+def _expected_errors(search: DenoisingSearch) -> dict[str, Any]:
+    """The noise that a search saw, and the errors that it expects of its choice, for new rows and those learned from.
+
+    Errors of hidden columns have their noise in them, and clipping hides a part of the error: both say nothing.
+    """
+    noise: Any = search.noise_ if search.added_noise is None else search.added_noise
+    of_new = search.best_error_
+    if search.criterion_ == "masked" or search.clipped_ or not of_new > 0 or not noise:
+        return {}
+    of_training = of_new
+    if search.added_noise is None and search.cross_fit_ is None:
+        known = search.cv_results_["training_error"]
+        of_training = float(np.nanmin(known)) if search.cross_fit == AUTO and np.isfinite(known).any() else np.nan
+    root = lambda error: float(np.sqrt(error)) if error > 0 else None
+    return {"noise": float(noise), "expected_error": root(of_new), "expected_training_error": root(of_training)}
+
+
+def _psnr(source: Source, learned: Learned) -> dict[str, float] | None:
+    """Expected peak signal-to-noise ratios in dB of pictures, whose values go from 0 to 1."""
+    noise, error = learned.noise, learned.expected_error
+    if source.pictures is None or noise is None or error is None or learned.preparation.is_standardizing:
+        return None
+    return {"before": -20 * float(np.log10(noise)), "after": -20 * float(np.log10(error))}
+
+
+def _expectation(report: dict[str, Any]) -> str:
+    """What is known of the error without clean data."""
+    noise, error, psnr = report["noise"], report["expected_error"], report["psnr"]
+    unit = " deviations" if report["standardized"] else ""
+    in_decibels = f"; PSNR {psnr['before']:.1f} and {psnr['after']:.1f} dB" if psnr else ""
+    return (
+        f"Estimated without clean data: noise of {noise:.3g}{unit} before, error of {error:.3g}{unit} after (root mean "
+        f"squares{in_decibels})."
+    )
+
+
+def _drawn(source: Source, before: Array, after: Array, n_rows: int) -> Any:
+    """A figure of the first rows; of scans, one slice without the mean over time, which would hide changes."""
+    if source.is_table and source.n_columns != 2:
+        return draw_table(before, after, source.names, n_rows)
     if source.scans is None:
-        return before, after, source.image_shape, source.names
+        return draw_rows(before, after, source.image_shape, source.names)
     mean = before.mean(axis=0)
     (before, shape), (after, _) = (slice_pictures(source.scans, values - mean) for values in (before, after))
-    return before, after, shape, None
+    return draw_rows(before, after, shape)
+
+
+def _frame(source: Source, preparation: Preparation) -> Frame:
+    """All columns of a table; those that the model left out are copied as they are."""
+    frame, varying = Frame.of_whole(preparation.narrowed(source)), preparation.varying
+    if varying is None:
+        return frame
+    return replace(frame, values=[None if column is None else int(varying[column]) for column in frame.values])
 
 
 def _default_figure(output: Path) -> Path | None:

@@ -11,6 +11,7 @@ from sklearn.pipeline import Pipeline
 from preimage._engine.typing import Array
 from preimage._engine.warnings import warn_user
 from preimage.cli import _options
+from preimage.cli._console import how_many
 from preimage.cli._errors import DataError
 from preimage.cli._options import AUTO, argument, one_of, option
 from preimage.cli._outputs import check_outputs, table_format, wrote
@@ -18,6 +19,7 @@ from preimage.cli.runs._learning import (
     SAMPLE_ROWS,
     Learned,
     Preparation,
+    Tell,
     check_columns,
     constant_imputer,
     count_rows,
@@ -26,6 +28,7 @@ from preimage.cli.runs._learning import (
     survey,
 )
 from preimage.cli.runs._partial import PartialOutput, Totals, inputs_of, partial_output, write_rows
+from preimage.cli.tables._columns import SHOWN, listed
 from preimage.cli.tables._frames import Frame
 from preimage.cli.tables._paths import identity_of
 from preimage.cli.tables._sources import SOURCE_FORMATS, Source, open_source
@@ -35,6 +38,16 @@ from preimage.landmarks import SELECTORS
 from preimage.persistence._file import to_bytes
 
 METHODS = (AUTO, *SELECTORS.on_command_line())
+
+
+def tell_of_dropped(source: Source, output: Path, tell: Tell) -> None:
+    """Name the columns that are neither values nor in the output, and how to keep them there."""
+    layout = source.layout
+    dropped = layout.called(place for place in layout.untouched if place not in layout.copied)
+    if dropped:
+        some = ",".join(dropped[:SHOWN])
+        some = f'"{some}"' if " " in some else some
+        tell(f"{listed(dropped)}: not in {output.name}; to keep columns there, add --keep {some}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +74,7 @@ class KernelOptions(_options.Options):
     def check(self, X: Array, path: Path) -> None:
         """Refuse data too small to learn from."""
         if len(X) < 2:
-            raise DataError(f"{path} has {len(X)} rows. Kernel PCA learns from many.")
+            raise DataError(f"{path} has {how_many(len(X), 'row')}. Kernel PCA learns from many.")
 
     def named(self, **more: Any) -> KernelPCA:
         """An unfitted model by the name of its kernel, so that others of other widths can be made of it."""
@@ -109,6 +122,7 @@ class Embed(KernelOptions):
                 table = replace(table, columns=tuple(ready.model.feature_names_in_))
         source = open_source(self.input, table)
         self.say(source.described())
+        tell_of_dropped(source, self.output, self.say)
         rows = self.chunk_rows or source.chunk_rows
         with partial_output(self.output, inputs_of("embed", source, rows, **said), self.resume) as sink:
             if sink.is_begun:
@@ -166,7 +180,7 @@ class Embed(KernelOptions):
         # By the means of the training data, if the model has them, else by the rows at hand.
         found = survey(source, rows, SAMPLE_ROWS, self.seed, with_missing=True)
         plain = replace(source, options=replace(source.options, standardize=False))
-        imputer = Preparation.of(plain, found, tell=self.say).imputer
+        imputer = Preparation.of(plain, found, tell=self.say, leave_out=False).imputer
         if impute == "mean" and preparation.mean is not None:
             imputer = constant_imputer("mean", preparation.mean)
         return replace(preparation, imputer=imputer)
@@ -175,17 +189,19 @@ class Embed(KernelOptions):
         gamma, landmarks = getattr(model.kernel_, "gamma", None), model.landmarks_
         about = "exact"
         if landmarks is not None:
-            about = f"{len(landmarks)} landmarks miss {100 * landmarks.residual_fraction:.2g} % of the kernel"
+            missed = f"{100 * landmarks.residual_fraction:.2g} % of the kernel"
+            about = f"{how_many(len(landmarks), 'landmark')} {'misses' if len(landmarks) == 1 else 'miss'} {missed}"
         width = "" if gamma is None else f", gamma {gamma:.4g}"
+        components = how_many(model.n_components_, "component")
         return (
-            f"Embedded {n_rows:,} rows of {source.n_columns} columns in {self.seconds():.1f} s: {model.n_components_} "
-            f"components, {100 * sum(model.explained_variance_ratio_):.1f} % of the variance{width}; {about}."
+            f"Embedded {how_many(n_rows, 'row')} of {how_many(source.n_columns, 'column')} in {self.seconds():.1f} s: "
+            f"{components}, {100 * sum(model.explained_variance_ratio_):.1f} % of the variance{width}; {about}."
         )
 
 
 def _as_estimator(learned: Learned, source: Source, n_rows: int) -> Any:
     """What a model file holds: kernel PCA, after an imputer and a scaler where rows were prepared by such."""
-    steps = learned.preparation.steps(source.names, n_rows)
+    steps = learned.preparation.steps(learned.preparation.narrowed(source).names, n_rows)
     if not steps:
         return learned.model
     model = copy(learned.model)

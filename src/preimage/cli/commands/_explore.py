@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline
 
 from preimage._engine.typing import Array
 from preimage.cli import _options
-from preimage.cli._console import one_line
+from preimage.cli._console import how_many, one_line
 from preimage.cli._errors import DataError, FileError
 from preimage.cli._options import AUTO, NONE, argument, option
 from preimage.cli._outputs import check_outputs
@@ -119,7 +119,7 @@ class Explore(KernelOptions):
             )
             if names is not None and "names" in view:
                 view = _view(source, [str(name) for name in names])
-        preparation = Preparation.of(source, survey(source, 0, 0, 0), self.why_not, self.say)
+        preparation = Preparation.of(source, survey(source, 0, 0, 0), self.why_not, self.say, leave_out=False)
         X = replace(preparation, mean=None, scale=None)(source.values)  # gaps filled in, in units of the file
         if model is None:
             model = self._fitted(X, replace(preparation, imputer=None))
@@ -194,7 +194,8 @@ class Explore(KernelOptions):
                 return [places[name] for name in files]
         if n_rows != source.n_rows:
             raise DataError(
-                f"{self.about} has {n_rows} rows and {self.input} has {source.n_rows}; --about needs one row for each."
+                f"{self.about} has {how_many(n_rows, 'row')} and {self.input} has {source.n_rows}; --about needs one "
+                "row for each."
             )
         return slice(None)
 

@@ -259,8 +259,9 @@ class Impute(_options.Options):
         if (more := len(filled) - SHOWN) > 0:
             self.say(f"  … and {more} more column{'s' if more != 1 else ''}, in the summary.")
         if report["empty_rows"]:
-            empty = f"{report['empty_rows']} rows have no value at all; all of them get the same values."
-            console.print(f"Warning: {empty}", style="yellow")
+            count = report["empty_rows"]
+            have = "1 row has" if count == 1 else f"{count:,} rows have"
+            console.print(f"Warning: {have} no value at all; such rows get the same values.", style="yellow")
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from preimage._engine.typing import Array
 from preimage.cli import _options
 from preimage.cli._errors import DataError, FileError, UsageError
 from preimage.cli._options import AUTO, argument, option
-from preimage.cli._outputs import check_outputs, chosen_format, draw_inflation, save_figure, wrote
+from preimage.cli._outputs import check_outputs, chosen_format, save_figure, wrote
 from preimage.cli.runs._learning import Preparation, survey
 from preimage.cli.tables._files import read
 from preimage.cli.tables._paths import FORMATS, TABLES, format_of
@@ -25,6 +25,7 @@ from preimage.estimators import KernelPCA
 from preimage.inflation import inflation_report
 from preimage.inflation._report import QUESTIONS, InflationReport
 from preimage.kernels import resolve_gamma
+from preimage.plotting._command_figures import draw_inflation
 
 # Formats of a written report.
 REPORT_FORMATS = (".json", ".csv")

@@ -10,14 +10,17 @@ from preimage._engine.output_files import replacing
 from preimage._engine.progress import stage
 from preimage._engine.typing import Array
 from preimage.cli import _options
+from preimage.cli._console import how_many
 from preimage.cli._errors import DataError
 from preimage.cli._options import AUTO, argument, option
-from preimage.cli._outputs import check_outputs, draw_outliers, save_figure, table_format, wrote
+from preimage.cli._outputs import check_outputs, save_figure, table_format, wrote
+from preimage.cli.commands._embed import tell_of_dropped
 from preimage.cli.runs._learning import Preparation, data_errors, survey
 from preimage.cli.tables._files import write
 from preimage.cli.tables._frames import Frame
 from preimage.cli.tables._sources import SOURCE_FORMATS, open_source
 from preimage.estimators import KernelNoveltyDetector
+from preimage.plotting._command_figures import draw_outliers
 
 # Outliers of which the numbers are printed; all of them are in the output.
 SHOWN = 10
@@ -58,9 +61,10 @@ class Outliers(_options.Options):
         written = check_outputs({"OUTPUT": self.output, "--plot": self.plot}, (self.input,), self.force)
         source = open_source(self.input, self.table)
         self.say(source.described())
+        tell_of_dropped(source, self.output, self.say)
         source = source.held(self.table.impute is not None)
         if source.n_rows < 2:
-            raise DataError(f"{source.path} has {source.n_rows} rows. Outliers are found among many.")
+            raise DataError(f"{source.path} has {how_many(source.n_rows, 'row')}. Outliers are found among many.")
         why_not = "--gamma is a number" if isinstance(self.gamma, float) else ""
         X = Preparation.of(source, survey(source, 0, 0, 0), why_not, self.say)(source.values)
         gamma = None if self.gamma == AUTO else self.gamma
@@ -83,5 +87,6 @@ def _report(novelty: Array, are_outliers: Array) -> str:
     count, n_rows = int(np.sum(are_outliers)), len(novelty)
     some = [f"{row + 1:,}" for row in np.argsort(-novelty, kind="stable")[: min(count, SHOWN)]]
     more = ", …" if count > SHOWN else ""
-    listed = f" The most unusual first: rows {', '.join(some)}{more}." if count > 1 else ""
-    return f"{count:,} of {n_rows:,} rows are outliers.{listed}"
+    first = "It is row" if count == 1 else "The most unusual first: rows"
+    listed = f" {first} {', '.join(some)}{more}." if count else ""
+    return f"{count:,} of {how_many(n_rows, 'row')} {'is an outlier' if count == 1 else 'are outliers'}.{listed}"

@@ -12,14 +12,17 @@ import numpy as np
 from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import StandardScaler
 
+from preimage._engine.finite import INPUTS
 from preimage._engine.memory import free_memory
 from preimage._engine.progress import stage
+from preimage._engine.robust import location_and_scale
 from preimage._engine.typing import Array
 from preimage._models.components import LandmarkModel, Wanted, select_landmarks
-from preimage.cli._console import one_line
+from preimage.cli._console import how_many, one_line
 from preimage.cli._errors import CommandError, DataError, FileError
 from preimage.cli._options import AUTO, TableOptions
 from preimage.cli.runs._partial import Sink
+from preimage.cli.tables._columns import listed
 from preimage.cli.tables._paths import format_of
 from preimage.cli.tables._sources import OPENERS, Source, exceeds, open_source, regrouped
 from preimage.estimators import KernelImputer, KernelImputerCV, KernelPCA
@@ -39,6 +42,9 @@ from preimage.landmarks import as_landmarks
 from preimage.persistence import load
 from preimage.solvers import PreimageResult
 
+# Columns are constant whose values differ by no more than so many times the rounding of the largest: a computation of
+# few steps leaves that, and real changes about a large mean, as of times in seconds, are a million times larger.
+ROUNDING = 4
 # Columns are standardised where the largest of their deviations is more than so many times the smallest: the kernel
 # would see little but that column.
 SPREAD = 10
@@ -66,11 +72,13 @@ Tell: TypeAlias = Callable[[str], None]
 
 @dataclass(frozen=True)
 class ColumnMoments:
-    """Counts, means and sums of squared deviations of columns, without missing values; of two files' parts, a + b."""
+    """Counts, means, sums of squared deviations and ranges of columns, without missing values; of two parts, a + b."""
 
     count: Array
     mean: Array
     squares: Array
+    lowest: Array
+    highest: Array
     n_missing: int = 0
 
     @classmethod
@@ -79,20 +87,34 @@ class ColumnMoments:
         missing = np.isnan(values)
         count = (~missing).sum(axis=0)
         mean = np.where(missing, 0, values).sum(axis=0) / np.maximum(count, 1)
-        squares = (np.where(missing, 0, values - mean) ** 2).sum(axis=0)
-        return cls(count, mean, squares, int(missing.sum()))
+        with np.errstate(over="ignore"):  # columns with such values are refused
+            squares = (np.where(missing, 0, values - mean) ** 2).sum(axis=0)
+        lowest = np.min(values, axis=0, initial=np.inf, where=~missing)
+        highest = np.max(values, axis=0, initial=-np.inf, where=~missing)
+        return cls(count, mean, squares, lowest, highest, int(missing.sum()))
 
     def __add__(self, other: "ColumnMoments") -> "ColumnMoments":
         count = self.count + other.count
         shift, weight = other.mean - self.mean, other.count / np.maximum(count, 1)
-        squares = self.squares + other.squares + shift**2 * self.count * weight
-        return ColumnMoments(count, self.mean + shift * weight, squares, self.n_missing + other.n_missing)
+        with np.errstate(over="ignore"):
+            squares = self.squares + other.squares + shift**2 * self.count * weight
+        ends = np.minimum(self.lowest, other.lowest), np.maximum(self.highest, other.highest)
+        return ColumnMoments(count, self.mean + shift * weight, squares, *ends, self.n_missing + other.n_missing)
+
+    def of_columns(self, columns: Array) -> "ColumnMoments":
+        """Those of some columns; the others have no gaps."""
+        count, mean, squares = self.count[columns], self.mean[columns], self.squares[columns]
+        return ColumnMoments(count, mean, squares, self.lowest[columns], self.highest[columns], self.n_missing)
 
     @property
     def deviation(self) -> Array:
-        """Deviations; 0 for columns that are constant up to rounding."""
-        found = np.sqrt(self.squares / np.maximum(self.count, 1))
-        return np.where(found <= 10 * np.finfo(float).eps * np.abs(self.mean), 0, found)
+        return np.sqrt(self.squares / np.maximum(self.count, 1))
+
+    def is_constant(self, dtype: Any) -> Array:
+        """Which columns have values, and all of them are equal up to the rounding of a type of numbers."""
+        size = np.maximum(np.abs(self.lowest), np.abs(self.highest))
+        with np.errstate(over="ignore", invalid="ignore"):  # of columns without values
+            return (self.count > 0) & (self.highest - self.lowest <= ROUNDING * np.finfo(dtype).eps * size)
 
 
 @dataclass(frozen=True)
@@ -102,6 +124,10 @@ class Survey:
     n_rows: int
     sample: Array
     moments: ColumnMoments
+
+    def of_columns(self, columns: Array) -> "Survey":
+        """The same of some columns."""
+        return Survey(self.n_rows, np.take(self.sample, columns, axis=1), self.moments.of_columns(columns))
 
 
 def survey(source: Source, chunk_rows: int, sample_rows: int, seed: int, with_missing: bool = False) -> Survey:
@@ -150,29 +176,49 @@ class Preparation:
     ----------
     imputer : SimpleImputer, KernelImputer or None
         Fitted.
-    mean, scale : arrays of shape (d,) or None
+    mean, scale : arrays of shape (p,) or None
         Of columns that are standardised.
+    varying : int array of shape (p,) or None
+        The columns that the model sees, where constant ones are left out; all other attributes are about these.
     """
 
     imputer: Any = None
     mean: Array | None = None
     scale: Array | None = None
+    varying: Array | None = None
 
     @classmethod
-    def of(cls, source: Source, found: Survey, why_not: str = "", tell: Tell = lambda text: None) -> "Preparation":
+    def of(
+        cls,
+        source: Source,
+        found: Survey,
+        why_not: str = "",
+        tell: Tell = lambda text: None,
+        leave_out: bool = True,
+    ) -> "Preparation":
         """What the rows of a source need; arrays are not standardised unless the user says so.
 
-        `why_not` says why columns are not standardised unless the user wants it; empty if they may be. Medians are
-        those of the sample.
+        `why_not` says why columns are not standardised unless the user wants it; empty if they may be. Scales and
+        medians are those of the sample, whatever single values do. Constant columns of tables are left out, unless
+        `leave_out` says no, and come back as they are.
         """
+        varying = _varying(source, found, tell) if leave_out else None
+        if varying is not None:
+            source, found = _narrowed(source, varying), found.of_columns(varying)
         impute, moments, labels = source.options.impute, found.moments, source.labels
         imputer = _imputer(impute, moments, found.sample, labels)
         if moments.n_missing and impute is not None:
-            tell(f"{moments.n_missing:,} missing values are filled in {WAYS[impute]}.")
-        standardize, deviation = source.options.standardize, moments.deviation
+            are = "is" if moments.n_missing == 1 else "are"
+            tell(f"{how_many(moments.n_missing, 'missing value')} {are} filled in {WAYS[impute]}.")
+        location, scale = _scales(found, source.dtype)
+        standardize = source.options.standardize
         if standardize is None:
-            standardize = source.is_table and _is_wanted(deviation, labels, why_not, tell)
-        return cls(imputer, moments.mean, np.where(deviation > 0, deviation, 1.0)) if standardize else cls(imputer)
+            standardize = source.is_table and _is_wanted(scale, labels, why_not, tell)
+        if not standardize:
+            location, scale = np.zeros(len(scale)), np.ones(len(scale))
+        scale = np.where(scale > 0, scale, 1.0)
+        _check_range(source, moments, location, scale)
+        return cls(imputer, location, scale, varying) if standardize else cls(imputer, varying=varying)
 
     @classmethod
     def of_steps(cls, steps: list[Any]) -> "Preparation":
@@ -191,27 +237,38 @@ class Preparation:
 
     def __call__(self, rows: Array) -> Array:
         dtype = rows.dtype
+        if self.varying is not None:
+            rows = np.take(rows, self.varying, axis=1)
         if self.imputer is not None:
             rows = with_gaps_filled(self.imputer, rows)
         if self.mean is not None and self.scale is not None:
             rows = (rows - self.mean) / self.scale
         return rows.astype(dtype, copy=False)
 
-    def undone(self, rows: Array) -> Array:
-        """Rows in the units of the data."""
-        if self.mean is None or self.scale is None:
+    def undone(self, rows: Array, before: Array | None = None) -> Array:
+        """Rows in the units of the data, with the columns that were left out from the rows `before`, if given."""
+        if self.mean is not None and self.scale is not None:
+            rows = (rows * self.scale + self.mean).astype(rows.dtype, copy=False)
+        if self.varying is None or before is None:
             return rows
-        return (rows * self.scale + self.mean).astype(rows.dtype, copy=False)
+        whole = before.astype(rows.dtype)
+        whole[:, self.varying] = rows
+        return whole
+
+    def narrowed(self, source: Source) -> Source:
+        """A source without the columns that are left out."""
+        return source if self.varying is None else _narrowed(source, self.varying)
 
     def applied(self, source: Source) -> Source:
         """A source whose rows are prepared."""
         if self.imputer is None and self.mean is None:
-            return source
+            return self.narrowed(source)
+        plain, source = replace(self, varying=None), self.narrowed(source)
         if source.values is not None:
-            values = self(source.values)
+            values = plain(source.values)
             return replace(source, values=values, blocks=lambda start, rows: iter([values[start:]]))
         # In whole chunks: a row that is filled in with others must have the same ones after an interruption.
-        return replace(source, blocks=lambda start, rows: map(self, regrouped(source.blocks(start, rows), rows)))
+        return replace(source, blocks=lambda start, rows: map(plain, regrouped(source.blocks(start, rows), rows)))
 
     def steps(self, names: list[str] | None, n_rows: int) -> list[tuple[str, Any]]:
         """scikit-learn's estimators that do the same, for a pipeline; the first one has the names of the columns."""
@@ -226,6 +283,52 @@ class Preparation:
         if steps and names is not None:
             steps[0][1].feature_names_in_ = np.array(names, dtype=object)
         return steps
+
+
+def _varying(source: Source, found: Survey, tell: Tell) -> Array | None:
+    """The columns of a table that are not constant, where some are; their names are told."""
+    constant = found.moments.is_constant(source.dtype) & (found.moments.count == found.n_rows)
+    if not source.is_table or not constant.any() or found.n_rows < 2:
+        return None
+    names = [source.labels[column] for column in np.flatnonzero(constant)]
+    if constant.all():
+        raise DataError(f"{source.path} has the same values in all rows, from which nothing can be learned.")
+    tell(f"Constant, and left out of the model: {listed(names)}.")
+    return np.flatnonzero(~constant)
+
+
+def _narrowed(source: Source, columns: Array) -> Source:
+    """A source that takes only some of its columns."""
+    layout = replace(source.layout, taken=tuple(source.layout.taken[column] for column in columns))
+    values = None if source.values is None else np.take(source.values, columns, axis=1)
+    blocks = lambda start, rows: (np.take(block, columns, axis=1) for block in source.blocks(start, rows))
+    return replace(source, layout=layout, values=values, blocks=blocks, row_shape=None)
+
+
+def _scales(found: Survey, dtype: Any) -> tuple[Array, Array]:
+    """Where the columns lie and how far they reach, by the sample; 0 for those that are constant.
+
+    A column that is constant in the sample and not in the file has its mean and deviation.
+    """
+    moments = found.moments
+    location, scale = location_and_scale(found.sample)
+    is_seen = np.isfinite(scale) & (scale > 0)
+    is_constant = moments.is_constant(dtype)
+    scale = np.where(is_constant, 0.0, np.where(is_seen, scale, moments.deviation))
+    return np.where(is_seen, location, np.where(is_constant, moments.lowest, moments.mean)), scale
+
+
+def _check_range(source: Source, moments: ColumnMoments, location: Array, scale: Array) -> None:
+    """Refuse a column with values whose distances a model cannot compute with."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        farthest = np.maximum(moments.highest - location, location - moments.lowest) / scale
+        limit = min(INPUTS[8], np.finfo(source.dtype).max)
+    if (bad := np.flatnonzero((moments.count > 0) & ~(farthest <= limit))).size:
+        name, low, high = (each[bad[0]] for each in (source.labels, moments.lowest, moments.highest))
+        raise DataError(
+            f"{source.path} has values from {low:.3g} to {high:.3g} in column {name!r}, whose squares leave the range "
+            f"of numbers. Correct such values, or leave the column out: --exclude {name}"
+        )
 
 
 def with_gaps_filled(imputer: Any, rows: Array) -> Array:
@@ -318,6 +421,11 @@ class Learned:
         Another model of all rows, for rows of the training data.
     criterion, clipped : str and float, or None
         How a search judged, and the fraction of clipped values that it saw.
+    noise, expected_error : float or None
+        Deviation of the noise that it saw, and the root mean square of the error that it expects for new rows; both in
+        the units of prepared rows.
+    expected_training_error : float or None
+        Likewise, for rows of the training data.
     """
 
     model: KernelPCA
@@ -327,6 +435,9 @@ class Learned:
     of_training_rows: KernelPCA | None = None
     criterion: str | None = None
     clipped: float | None = None
+    noise: float | None = None
+    expected_error: float | None = None
+    expected_training_error: float | None = None
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> "Learned":

@@ -15,7 +15,7 @@ import preimage
 from preimage._engine.output_files import fill_from, remove, remove_unfinished, replacing
 from preimage._engine.progress import stage
 from preimage._engine.typing import Array
-from preimage.cli._console import NOTHING, one_line
+from preimage.cli._console import NOTHING, how_many, one_line
 from preimage.cli._errors import DataError, FileError
 from preimage.cli._options import DEFAULTS
 from preimage.cli.tables._files import write as write_file
@@ -258,7 +258,9 @@ class PartialOutput:
     def finish(self, kind: str, frame: Frame) -> None:
         """Turn the rows into the output."""
         if self.rows != self.n_rows:
-            raise FileError(f"{self.n_rows} rows were expected and {self.rows} came: the input has changed. Run again.")
+            raise FileError(
+                f"{how_many(self.n_rows, 'row')} expected, {self.rows} came: the input has changed. Run again."
+            )
         self.file.truncate(self._begun["bytes"])
         part = part_of(self.output)
         with self.making(self.output) as aside:

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -84,6 +84,8 @@ class Layout:
         Places of columns that would be values if their kind were measurement.
     units : tuple of str or None
         The line below the header.
+    shown_units : mapping of int to str
+        Units that the formats of spreadsheets show, which are not in their cells.
     """
 
     labels: tuple[str, ...]
@@ -95,6 +97,7 @@ class Layout:
     index: int | None = None
     passed_over: tuple[int, ...] = ()
     units: tuple[str, ...] | None = None
+    shown_units: Mapping[int, str] = field(default_factory=dict)
 
     @classmethod
     def plain(cls, width: int) -> "Layout":
@@ -133,9 +136,10 @@ class Layout:
 
     def unit(self, place: int) -> str:
         """What a column is measured in, as its numbers, the line below the header or its name say; empty if none do."""
-        of_name = _UNIT.fullmatch(self.labels[place]) if self.names is not None else None
+        found = _UNIT.fullmatch(self.labels[place]) if self.names is not None else None
         of_line = "" if self.units is None else self.units[place].strip().strip("()[]")
-        return self.formats[place].unit or of_line or (of_name[1].strip() if of_name else "")
+        of_name = found[1].strip() if found else ""
+        return self.formats[place].unit or of_line or self.shown_units.get(place, "") or of_name
 
     def use(self, place: int) -> str:
         """What a column is for."""
@@ -145,13 +149,19 @@ class Layout:
             return "names rows"
         return "kept" if place in self.kept else "not used"
 
-    def described(self) -> list[str]:
+    def about(self) -> list[dict[str, str]]:
+        """What every column is."""
+        return [
+            {"name": label, "kind": self.kinds[place].value, "unit": self.unit(place), "use": self.use(place)}
+            for place, label in enumerate(self.labels)
+        ]
+
+    def described(self, most: int = DESCRIBED) -> list[str]:
         """A line for each of the first columns, and how many of which kind there are of the others."""
-        shown = range(min(len(self.labels), DESCRIBED))
-        rows = [(self.labels[place], self.kinds[place].value, self.unit(place), self.use(place)) for place in shown]
+        rows = [tuple(column.values()) for column in self.about()[:most]]
         widths = [max(map(len, column)) for column in zip(*rows)]
         lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths)).rstrip() for row in rows]
-        others = Counter(self.kinds[DESCRIBED:])
+        others = Counter(self.kinds[most:])
         counts = ", ".join(_several(kind, count) for kind, count in others.items())
         return [*lines, *([f"… and {sum(others.values())} more: {counts}"] if others else [])]
 

@@ -54,6 +54,8 @@ _CONVENTIONS = [
     *(NumberFormat(decimal, group) for decimal in (".", ",") for group in THOUSANDS if group != decimal),
     NumberFormat(".", ",", is_lakh=True),
 ]
+# What a decimal number with three decimals and a whole one with a group of three digits have in common.
+_GROUP = re.compile(r"[1-9][0-9]{0,2}[.,][0-9]{3}")
 _GROUPED = [NumberFormat(*marks) for marks in ((".", ","), (",", "."), (".", "'"), (",", " "))]
 
 Rows = Sequence[Sequence[str]]
@@ -452,16 +454,18 @@ def guess_number_format(
     """
     known = [each for each in _CONVENTIONS if decimal in (None, each.decimal) and thousands in (None, each.thousands)]
     found = {place: numbers for place, column in enumerate(columns) if (numbers := _bare_numbers(column, missing))}
-    fitting = {place: [each for each in known if all(map(each.is_number, texts))] for place, texts in found.items()}
+    telling = {place: [text for text in set(texts) if not text.isdecimal()] for place, texts in found.items()}
+    fitting = {place: [each for each in known if all(map(each.is_number, texts))] for place, texts in telling.items()}
     fitting = {place: conventions for place, conventions in fitting.items() if conventions}
     votes = Counter(each for conventions in fitting.values() for each in conventions)
     best = max(known, key=lambda each: votes[each])
     if votes[best] < len(fitting) and decimal is None:
         raise _contradiction(found, fitting, best)
     texts = [text for place, conventions in fitting.items() if best in conventions for text in found[place]]
+    grouped = [text for text in texts if _GROUP.fullmatch(text)]
     for other in (each for each in known if votes[each] == votes[best]):
         differs = lambda text, other=other: other.is_number(text) and best.value(text) != other.value(text)
-        if doubtful := next(filter(differs, texts), None):
+        if doubtful := next(filter(differs, grouped), None):
             mark = next(mark for mark in doubtful if mark in ".,")
             raise FileError(
                 f"{doubtful!r} may be a number above a thousand, or have three decimals. Say --decimal {mark} for "

@@ -23,6 +23,7 @@ from preimage.cli.tables._paths import (
     identity_of,
 )
 from preimage.cli.tables._pictures import read_pictures
+from preimage.cli.tables._recognised import check_recognised
 from preimage.cli.tables._sources import OPENERS, Source, open_source
 from preimage.neuro._denoise_image import MaskedScans, mask_scans
 
@@ -57,6 +58,7 @@ def read(
     inputs = [each for each in (path, mask) if isinstance(each, Path)]
     for each in inputs:
         check_regular(each)
+        check_recognised(each)
     kind, with_missing = format_of(path), options.impute is not None
     if mask is not None and kind != ".nii":
         raise FileError(f"{path} is no scan: --mask is for NIfTI files (.nii, .nii.gz).")

@@ -11,6 +11,8 @@ import numpy as np
 
 from preimage._engine.typing import Array
 from preimage.cli._errors import FileError
+from preimage.cli.tables._excel import TEXT, TRUTH, Sheet
+from preimage.cli.tables._excel_cells import Change, write_cells
 from preimage.cli.tables._kinds import Kind
 from preimage.cli.tables._numbers import NotANumber, NumberFormat, Words, gaps_of
 from preimage.cli.tables._paths import compression_of, inner_suffix, need
@@ -335,6 +337,10 @@ def _write_parquet(path: Path, matrices: Iterator[Array], frame: Frame, output: 
 
 
 def _write_excel(path: Path, matrices: Iterator[Array], frame: Frame, output: Path) -> None:
+    source = frame.source
+    if frame.is_whole and source.sheet is not None:
+        write_cells(source.path, path, source.sheet, _changed_cells(matrices, frame, source.sheet))
+        return
     openpyxl = need("openpyxl", "Excel files")
     book = openpyxl.Workbook(write_only=True)
     sheet = book.create_sheet("Sheet1")
@@ -347,6 +353,29 @@ def _write_excel(path: Path, matrices: Iterator[Array], frame: Frame, output: Pa
             sheet.append([_no_formula(sheet, value) for value in row])
     with open(path, "wb") as file:
         book.save(file)
+
+
+def _changed_cells(matrices: Iterator[Array], frame: Frame, sheet: Sheet) -> Iterator[Change]:
+    """The cells of a sheet that get new values, which are text where all others of the column are."""
+    row = sheet.first_row
+    for batch in frame.batches(matrices):
+        new = {place: _new_values(cells, sheet.columns[place]) for place, cells in enumerate(batch) if cells.form}
+        for values in zip(*new.values()):
+            yield from ((row, place, value) for place, value in zip(new, values) if value is not None)
+            row += 1
+
+
+def _new_values(cells: Cells, kinds: set[str]) -> list[Any]:
+    """The values for some cells of a column, and None for those that stay; `kinds` says what its cells are."""
+    if cells.numbers is None or cells.form is None:
+        return [None] * len(cells.there)
+    texts, numbers = cells.form.texts(cells.numbers), cells.form.rounded(cells.numbers).tolist()
+    are_new = gaps_of(cells.there, cells.form).to_pylist() if cells.only_gaps else [True] * len(texts)
+    if kinds == {TRUTH}:
+        values = [number >= 0.5 for number in numbers]
+    else:
+        values = texts if kinds == {TEXT} or isinstance(cells.form, Words) else numbers
+    return [value if is_new and text else None for value, is_new, text in zip(values, are_new, texts)]
 
 
 def _no_formula(sheet: Any, value: Any) -> Any:

@@ -40,19 +40,28 @@ class Rewriter:
         """All bytes, decompressed; `edits` yields numbers of rows, and for each place of a column their new texts."""
         codec, mark = self._transport()
         lines = iter(io.TextIOWrapper(io.BufferedReader(ByteStream(raw_blocks(self.rows.path))), codec, newline=""))
-        records = self._records(lines, mark)
+        records, special = self._records(lines, mark), f" \t{self.rows.dialect.quote}"
         for count, texts in edits:
+            columns = [(place, self._carried_all(of_rows)) for place, of_rows in texts.items()]
             found: list[str] = []
             row = 0
             while row < count:
                 record = next(records, None)
                 if record is None:
                     raise FileError(_CHANGED)
-                if isinstance(record, list):
-                    for place, of_rows in texts.items():
-                        self._edit(record, place, of_rows[row])
-                    row += 1
-                found.extend(record)
+                if isinstance(record, str):
+                    found.append(record)
+                    continue
+                for place, (new, are_simple) in columns:
+                    cell = record.cells[place]
+                    # Most cells: a number, neither between quotes nor between blanks.
+                    if are_simple and cell and cell[0] not in special and cell[-1] not in special:
+                        if new[row] and (not self.only_gaps or self.formats[place].is_missing(self._meant(cell))):
+                            record.replace(place, new[row])
+                    else:
+                        self._edit(record, place, new[row])
+                found.append(record.joined(self._separator))
+                row += 1
             yield "".join(found).encode(codec)
         rest = list(lines)
         self._check_rest(rest)
@@ -79,13 +88,19 @@ class Rewriter:
         encoding = self.rows.dialect.encoding
         return text.encode(encoding.removesuffix("-sig")).decode("latin-1") if self._is_narrow else text
 
+    def _carried_all(self, texts: list[str]) -> tuple[list[str], bool]:
+        """Texts as they stand in lines, and whether none of them needs quotes."""
+        together = "".join(texts)
+        carried = texts if together.isascii() else [self._carried(text) for text in texts]
+        return carried, self._separator not in together and self.rows.dialect.quote not in together
+
     def _meant(self, text: str) -> str:
         """What `_carried` was given."""
         is_same = text.isascii() or not self._is_narrow
         return text if is_same else text.encode("latin-1").decode(self.rows.dialect.encoding)
 
-    def _records(self, lines: Iterator[str], mark: str) -> Iterator[str | list[str]]:
-        """Lines that are no rows as they are, and of rows what is before each cell, the cell, ..., and the end."""
+    def _records(self, lines: Iterator[str], mark: str) -> Iterator["str | _Record"]:
+        """Lines that are no rows as they are, and rows."""
         dialect = self.rows.dialect
         comment = re.compile(comment_pattern(dialect.comment)) if dialect.comment else None
         for number, line in enumerate(lines):
@@ -103,56 +118,51 @@ class Rewriter:
                     raise FileError(_CHANGED)
                 line += more
                 record = self._parts(line)
-            if len(record) == 2 * self.rows.width + 1:
+            if len(record.cells) == self.rows.width:
                 yield record
             elif dialect.skip_ragged:
                 yield line
             else:
                 raise FileError(_CHANGED)
 
-    def _parts(self, line: str) -> list[str] | None:
-        """What is before each cell, the cell, ..., and what ends the line; None if a quote is open."""
+    def _parts(self, line: str) -> "_Record | None":
+        """A row; None if a quote is open."""
         separator, quote = self._separator, self.rows.dialect.quote
         if separator == " ":
             parts = _WORDS.split(line)
-            return None if any('"' in blanks for blanks in parts[::2]) else parts
+            is_open = any('"' in blanks for blanks in parts[::2])
+            return None if is_open else _Record(parts[1::2], parts[-1], parts[:-1:2])
         body = line.rstrip("\r\n")
-        cells, start = [], 0
+        end_of_line = line[len(body) :]
         if quote not in body:
-            cells = body.split(separator)
-        else:
-            while start <= len(body):
-                end = _after_quotes(body, start, quote) if body.startswith(quote, start) else start
-                if end < 0:
-                    return None
-                end = body.find(separator, end)
-                end = len(body) if end < 0 else end
-                cells.append(body[start:end])
-                start = end + len(separator)
-        parts = [part for cell in cells for part in (separator, cell)]
-        return ["", *parts[1:], line[len(body) :]]
+            return _Record(body.split(separator), end_of_line)
+        cells, start = [], 0
+        while start <= len(body):
+            end = _after_quotes(body, start, quote) if body.startswith(quote, start) else start
+            if end < 0:
+                return None
+            end = body.find(separator, end)
+            end = len(body) if end < 0 else end
+            cells.append(body[start:end])
+            start = end + len(separator)
+        return _Record(cells, end_of_line)
 
     @cached_property
     def _separator(self) -> str:
         return self._carried(self.rows.dialect.delimiter)
 
-    def _edit(self, record: list[str], place: int, text: str) -> None:
+    def _edit(self, record: "_Record", place: int, new: str) -> None:
         """Put a text in a cell, unless there is none, or the cell has a value that stays."""
-        cell, quote = record[2 * place + 1], self.rows.dialect.quote
+        cell, quote = record.cells[place], self.rows.dialect.quote
         inner = cell.strip(" \t")
         is_quoted = len(inner) > 1 and inner.startswith(quote)
         known = inner[1:-1].replace(2 * quote, quote) if is_quoted else inner
-        if not text or (self.only_gaps and not self.formats[place].is_missing(self._meant(known))):
+        if not new or (self.only_gaps and not self.formats[place].is_missing(self._meant(known))):
             return
-        new = self._carried(text)
         if is_quoted or self._separator in new or quote in new:
             new = quote + new.replace(quote, 2 * quote) + quote
         start = cell.index(inner)
-        record[2 * place + 1] = cell[:start] + new + cell[start + len(inner) :]
-        blanks = record[2 * place]
-        if self._separator == " " and len(blanks) > 1 and not blanks.strip(" "):
-            # Columns of aligned tables keep their right end where there is room.
-            record[2 * place] = " " * max(1, len(blanks) + len(inner) - len(new))
+        record.replace(place, cell[:start] + new + cell[start + len(inner) :])
 
     def _check_rest(self, lines: list[str]) -> None:
         """Refuse rows behind those of the result, except a footer."""
@@ -162,6 +172,28 @@ class Rewriter:
         rows = [line for line in filled if comment is None or not comment.match(line)]
         if len(rows) > (dialect.skip_footer or 0) and not dialect.skip_ragged:
             raise FileError(_CHANGED)
+
+
+class _Record:
+    """The cells of a row as they stand in the file, blanks before them where these separate, and what ends the line."""
+
+    __slots__ = ("between", "cells", "end")
+
+    def __init__(self, cells: list[str], end: str, between: list[str] | None = None) -> None:
+        self.cells = cells
+        self.end = end
+        self.between = between
+
+    def replace(self, place: int, text: str) -> None:
+        """Put a text in a cell; columns of aligned tables keep their right end where there is room."""
+        if self.between is not None and len(blanks := self.between[place]) > 1 and not blanks.strip(" "):
+            self.between[place] = " " * max(1, len(blanks) + len(self.cells[place]) - len(text))
+        self.cells[place] = text
+
+    def joined(self, separator: str) -> str:
+        if self.between is None:
+            return separator.join(self.cells) + self.end
+        return "".join([part for pair in zip(self.between, self.cells) for part in pair]) + self.end
 
 
 def _after_quotes(text: str, start: int, quote: str) -> int:

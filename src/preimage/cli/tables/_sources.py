@@ -13,6 +13,7 @@ from preimage._engine.typing import Array
 from preimage.cli._errors import CommandError, DataError, FileError
 from preimage.cli._options import DEFAULTS, NONE, TableOptions
 from preimage.cli.tables._columns import (
+    DESCRIBED,
     INDEX_NAMES,
     Columns,
     Layout,
@@ -23,10 +24,11 @@ from preimage.cli.tables._columns import (
     listed,
 )
 from preimage.cli.tables._dialect import Beginning, read_beginning, understand
-from preimage.cli.tables._excel import read_sheet
+from preimage.cli.tables._excel import DATE, TEXT, Sheet, read_sheet
 from preimage.cli.tables._kinds import Kind, kind_of
 from preimage.cli.tables._numbers import MISSING_WORDS, NotANumber, NumberFormat, Words, numbers_of, starts_with_zero
 from preimage.cli.tables._paths import TABLES, check_regular, compression_of, format_of, identity_of, need
+from preimage.cli.tables._recognised import check_recognised
 from preimage.cli.tables._text import Dialect, TextRows
 
 SOURCE_FORMATS = "CSV, TSV, TXT (also .gz, .zst), Excel (.xlsx), NumPy (.npy) or Parquet (.parquet)"
@@ -70,6 +72,8 @@ class Source:
         What the user said about the table.
     rows : TextRows or None
         Those of a text file, and how it is written.
+    sheet : Sheet or None
+        Where the table is in a workbook, without its cells.
     schema : pyarrow schema or None
         Types of the columns, where the file has such.
     values : array of shape (n, d) or None
@@ -94,6 +98,7 @@ class Source:
     is_estimate: bool = False
     options: TableOptions = DEFAULTS
     rows: TextRows | None = None
+    sheet: Sheet | None = None
     schema: Any = None
     values: Any = None
     classes: Any = None
@@ -196,15 +201,25 @@ class Source:
         """What tells this file from another one, or from itself after a change."""
         return identity_of(self.path)
 
-    def described(self) -> str:
+    def about(self) -> dict[str, Any]:
+        """What was understood, as plain values."""
+        dialect, has_header = self.dialect, self.layout.names is not None
+        about = {"input": str(self.path), "rows": self.n_rows, "estimate": self.is_estimate, "header": has_header}
+        if dialect is not None:
+            numbers = {"decimal": dialect.numbers.decimal, "thousands": dialect.numbers.thousands}
+            about |= {"delimiter": dialect.delimiter, **numbers, "encoding": dialect.encoding}
+        return {**about, "columns": self.layout.about()}
+
+    def described(self, most: int = DESCRIBED) -> str:
         """What was understood: a line about the file, and one for each of its first columns."""
         layout = self.layout
         rows = f"{'about ' if self.is_estimate else ''}{self.n_rows:,} row{'s' if self.n_rows != 1 else ''}"
         header = "" if layout.names is not None else "no "
         units = ", a line of units" if layout.units is not None else ""
         dialect = "" if self.dialect is None else self.dialect.described()
-        about = f"{self.path.name}: {rows}, {counted(layout.labels, 'column')}, {header}header{units}{dialect}."
-        return "\n  ".join([about, *layout.described()]) if self.is_table else about
+        sheet = f"sheet {self.sheet.name!r}, " if self.sheet is not None and self.sheet.others else ""
+        about = f"{self.path.name}: {sheet}{rows}, {counted(layout.labels, 'column')}, {header}header{units}{dialect}."
+        return "\n  ".join([about, *layout.described(most)]) if self.is_table else about
 
     def _check_finite(self, chunk: Array, start: int, with_missing: bool) -> None:
         bad = np.isinf(chunk) if with_missing else ~np.isfinite(chunk)
@@ -246,6 +261,7 @@ def open_source(
         Whether a table without a column of numbers is refused.
     """
     check_regular(path)
+    check_recognised(path)
     kind = format_of(path)
     if kind not in OPENERS:
         what = {
@@ -282,6 +298,8 @@ def coded(source: Source, categories: Mapping[str, Sequence[str]], names: Sequen
     """
     layout = source.layout
     places = {layout.find(name): known for name, known in categories.items()}
+    if layout.index in places:
+        raise DataError(f"{source.path}: column {layout.labels[layout.index]!r} names rows, and is no category.")
     places = {place: known for place, known in places.items() if layout.kinds[place] is not Kind.MEASUREMENT}
     if not places and names is None:
         return source
@@ -353,7 +371,10 @@ def _inflation(path: Path) -> int:
     return 1 if compression_of(path) is None else COMPRESSION
 
 
-def _layout_of_texts(beginning: Beginning, options: TableOptions, label: str | None) -> Layout:
+def _layout_of_texts(
+    beginning: Beginning, options: TableOptions, label: str | None, told: Mapping[int, Kind] | None = None
+) -> Layout:
+    """What the columns are for; `told` are the kinds of columns of numbers that the file says to be none."""
     numbers, names = beginning.dialect.numbers, beginning.names
     columns = [[row[place] for row in beginning.rows] for place in range(beginning.width)]
     formats: list[NumberFormat | Words] = []
@@ -362,6 +383,7 @@ def _layout_of_texts(beginning: Beginning, options: TableOptions, label: str | N
         name = "" if names is None else names[place]
         form = numbers.of_column(texts)
         kind = kind_of(name, texts, form)
+        kind = (told or {}).get(place, kind) if kind is Kind.MEASUREMENT else kind
         if kind is Kind.EMPTY and not beginning.is_whole and name:
             kind = Kind.MEASUREMENT  # nothing in the first rows, and perhaps numbers later
         formats.append(Words.of_truths(texts) if kind is Kind.TRUTH else form)
@@ -397,16 +419,18 @@ def _text_source(path: Path, options: TableOptions, label: str | None) -> Source
 def _excel_source(path: Path, options: TableOptions, label: str | None) -> Source:
     """A sheet, which is in memory as a whole; its cells are read as if they were text."""
     arrow = need("pyarrow", "Excel files")
-    rows = read_sheet(path, options.sheet)
-    quoted = ["\t".join('"' + cell.replace('"', '""') + '"' for cell in row) + "\n" for row in rows]
-    beginning = understand(quoted, True, replace(options, delimiter="\t", decimal=options.decimal or "."))
-    by_column = [
-        arrow.array([row[place] for row in beginning.rows], arrow.string()) for place in range(beginning.width)
-    ]
-    read = lambda places: iter([[by_column[place] for place in places]] if beginning.rows else [])
-    layout = _layout_of_texts(beginning, options, label)
+    sheet = read_sheet(path, options.sheet)
+    beginning = understand(sheet.lines(), True, replace(options, delimiter="\t", decimal=options.decimal or "."))
+    first = beginning.first_line
+    rows, sheet = sheet.rows[first : first + len(beginning.rows)], sheet.of_table(first)
+    by_column = [arrow.array(texts, arrow.string()) for texts in zip(*rows)]
+    read = lambda places: iter([[by_column[place] for place in places]] if rows else [])
+    told = {frozenset(TEXT): Kind.CODE, frozenset(DATE): Kind.DATE}
+    kinds = {place: told[kinds] for place, kinds in enumerate(map(frozenset, sheet.columns)) if kinds in told}
+    layout = replace(_layout_of_texts(beginning, options, label, kinds), shown_units=sheet.units)
+    sheet.check_merged({place: layout.labels[place] for place in layout.taken})
     blocks = _blocks(layout, read, _row)
-    return Source(path, layout, np.dtype(float), len(beginning.rows), blocks, read)
+    return Source(path, layout, np.dtype(float), len(rows), blocks, read, sheet=sheet)
 
 
 def _blocks(layout: Layout, read: ReadColumns, where: Callable[[int], str]) -> Callable[[int, int], Iterator[Array]]:

@@ -15,6 +15,7 @@ from preimage.estimators.compressed._models import (
     CompressedRegressor,
     CompressedTransformer,
 )
+from preimage.estimators.compressed._pipeline import CompressedPipeline
 from preimage.interop import fold
 from preimage.reduced_sets import Reducer
 from preimage.solvers import Preimage, TargetSolver, as_preimage
@@ -85,7 +86,7 @@ def compress(
     CompressedClassifier, CompressedRegressor, CompressedDetector or CompressedTransformer
         With `error_`, `n_points_`, `scores_`, `left_out_scores_`, `work_ratio_`, and `save`. A Pipeline comes back as a
         Pipeline of the steps before the machine, and the machine as its last step, ``small[-1]``; alone, where no step
-        stays.
+        stays. Printed, each says how much smaller it is and what that changed.
 
     See Also
     --------
@@ -163,7 +164,7 @@ def compress(
     if not folded.front:
         return model
     outer = estimator if isinstance(estimator, Pipeline) else Pipeline([])
-    return Pipeline([*folded.front, (folded.name, model)], memory=outer.memory, verbose=outer.verbose)
+    return CompressedPipeline([*folded.front, (folded.name, model)], memory=outer.memory, verbose=outer.verbose)
 
 
 def _solver(estimator: Any) -> str | Preimage:
