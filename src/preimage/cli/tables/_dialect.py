@@ -268,9 +268,10 @@ def _comment(lines: list[str]) -> str:
 
 def _has_single_quotes(lines: list[str]) -> bool:
     """Whether values stand between single quotes, and none between double ones."""
-    begins = lambda quote, line: re.search(rf"(?:^|[,;\t| ]){quote}[^{quote}]*{quote}(?:[,;\t| ]|$)", line.strip("\n"))
-    is_doubled = any(re.search(r'(?:^|[,;\t|])"', line) for line in lines)
-    return not is_doubled and any(begins("'", line) for line in lines)
+    begin, end, text = r"(?:^|[,;\t| ])", r"(?:[,;\t| ]|$)", "".join(lines)
+    # A value over several lines has no delimiter: apostrophes stand in words.
+    single = re.compile(rf"{begin}'(?:(?:[^'\n]|'')*|[^',;\t|]*)'{end}", re.M)
+    return single.search(text) is not None and re.search(rf'{begin}"', text, re.M) is None
 
 
 def _has_short_header(
@@ -392,8 +393,10 @@ def guess_delimiter(lines: list[str], quote: str = '"', expected: str = "") -> s
         return ","
     if expected in tables:
         return expected
-    if " " in tables and any(_beats_blanks(mark, tables) for mark in tables):
+    if " " in tables and any(_beats_blanks(mark, tables, rows[" "], lines) for mark in tables):
         tables.pop(" ")
+    elif " " in tables and _is_strong(tables[" "], rows[" "]):
+        tables.pop(",", None)
     # Regular lines of numbers: the number of lines counts least, since lines of text may come before the table.
     score = lambda mark: (round(tables[mark].regular, 1), tables[mark].numeric, -DELIMITERS.index(mark))
     # Commas also separate decimals, and stand in words; tabs, semicolons and bars do so less.
@@ -419,18 +422,22 @@ def _is_strong(table: Table, rows: list[list[str]]) -> bool:
         return False
     for column in zip(*(row for row in rows[table.first + 1 :] if len(row) == table.width)):
         cells = [cell for cell in column if "," in cell]
-        is_number = any(_COMMA.is_number(cell) or _is_grouped(cell) for cell in cells)
+        bodies = [part["body"] for cell in cells if (part := WRITTEN.fullmatch(cell.strip())) is not None]
+        is_number = any(_COMMA.is_number(body) or _is_grouped(body) for body in bodies)
         if len(cells) >= MOSTLY * len(column) and not is_number:
             return False
     return True
 
 
-def _beats_blanks(mark: str, tables: dict[str, Table]) -> bool:
+def _beats_blanks(mark: str, tables: dict[str, Table], words: list[list[str]], lines: list[str]) -> bool:
     """Whether a delimiter divides lines regularly; a comma also separates decimals, between blanks."""
     blanks, table = tables[" "], tables[mark]
     if mark == " " or table.regular < MOSTLY:
         return False
-    return mark != "," or table.numeric >= blanks.numeric
+    if mark != "," or not _is_strong(blanks, words):
+        return mark != "," or table.numeric >= blanks.numeric
+    are_aligned = sum("  " in line.strip() for line in lines) >= MOSTLY * len(lines)
+    return not are_aligned and (blanks.first > 0 or table.first == 0) and table.numeric > blanks.numeric
 
 
 def _check_two_columns(rows: list[list[str]]) -> None:
