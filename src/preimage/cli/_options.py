@@ -219,7 +219,7 @@ class TableOptions:
     skip_ragged: Annotated[bool, _table(None, "Leave out lines with another number of values.", "--skip-ragged")] = (
         False
     )
-    sheet: Annotated[str | None, _table("NAME", "Of an Excel file. (Default: the first.)")] = None
+    sheet: Annotated[str | None, _table("NAME", "Of an Excel file, or its number. (Default: the first.)")] = None
     columns_only: Annotated[
         bool,
         _table(
