@@ -20,6 +20,7 @@ from table_dialects import (
     write_case,
 )
 
+QUOTED = re.compile("'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|.")
 # Marks of missing values that everybody knows.
 COMMON_GAPS = {"", " ", "NA", "NULL", "nan", "NaN", "#N/A", "#NULL!", "."}
 # Rounds of refusal and cure that an analyst may need.
@@ -186,9 +187,10 @@ def check_kinds(case, found):
 
 
 def possible_kinds(column, recipe):
-    """What a column may be taken for; where nobody knows the mark of gaps, a column of these is one of words."""
+    """What a column may be taken for; where nobody knows the mark of gaps, it is a word as well."""
     kinds = column.may_be(recipe.header != "none")
-    return kinds | {"category", "text"} if kinds == {"empty"} and recipe.gap not in COMMON_GAPS else kinds
+    has_odd_gaps = None in column.cells and recipe.gap not in COMMON_GAPS and column.kind != "measurement"
+    return kinds | {"category", "text"} if has_odd_gaps else kinds
 
 
 def shown(column):
@@ -287,7 +289,7 @@ def check_cells(case, data, changed, what):
     for place, token in tokens_of(case, text, changed, what).items():
         column, plain = case.columns[place[1]], changed[place]
         if token[:1] == recipe.quote and token[-1:] == recipe.quote and len(token) > 1:
-            token = token[1:-1]
+            token = token[1:-1].replace(2 * recipe.quote, recipe.quote)
         try:
             number = column.notation.plain(token)
         except ValueError as error:
@@ -330,8 +332,7 @@ def kind_of_piece(case, pieces, number):
 def end_of(text, place, following, recipe):
     """Where a new cell ends: at its closing quote, or where the piece after it begins."""
     if text[place : place + 1] == recipe.quote:
-        end = text.find(recipe.quote, place + 1)
-        return len(text) if end < 0 else end + 1
+        return QUOTED.match(text, place).end()
     literal = next((piece for piece, _ in following if piece), "")
     if not literal:
         return len(text)

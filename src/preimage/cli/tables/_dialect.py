@@ -13,7 +13,7 @@ from preimage.cli._errors import FileError
 from preimage.cli._options import NONE, TableOptions
 from preimage.cli.tables._columns import counts_on, counts_rows, is_whole
 from preimage.cli.tables._kinds import Kind, are_codes, are_dates, kind_of_numbers
-from preimage.cli.tables._numbers import MISSING, THOUSANDS, WRITTEN, NumberFormat
+from preimage.cli.tables._numbers import MISSING, MONEY, THOUSANDS, UNITS, WRITTEN, NumberFormat
 from preimage.cli.tables._paths import inner_suffix
 from preimage.cli.tables._text import (
     ZERO_BYTES,
@@ -45,6 +45,8 @@ LINES = 200
 MOSTLY = 0.9
 # So many numbers increase by chance in one of 720 rows.
 FEW_CHANCES = 6
+# Lines from which on an empty one does not end titles.
+MOST_TITLES = 10
 _DOT, _COMMA = NumberFormat("."), NumberFormat(",")
 # The simplest first: of several in which all numbers are the same, it is taken.
 _CONVENTIONS = [
@@ -139,13 +141,49 @@ def understand(
     footer, ragged = options.skip_footer, options.skip_ragged
     dialect = Dialect(encoding, delimiter, quote, comment, NumberFormat(), footer, ragged, is_given)
     above = 0
-    if options.skip is None and table.first:
-        above = table.first - _has_short_header(numbered, table, delimiter, options)
+    if options.skip is None:
+        is_short = table.first and _has_short_header(numbered, table, lines, options)
+        above = table.first - is_short
+        above += 0 if is_short else _titles(numbered[above : above + LINES], lines, table, dialect, options)
     commented = _commented_names(body, dialect, table)
     found = _with_names(dialect, numbered[above:], table.width, is_whole, options, commented)
     if above and found.names is None and options.header is None:
         _check_preamble(numbered[above - 1], numbered[above], table)
     return found
+
+
+def _titles(
+    numbered: list[tuple[int, list[str]]], lines: list[str], table: "Table", dialect: Dialect, options: TableOptions
+) -> int:
+    """The number of rows at the beginning that are titles.
+
+    Spreadsheets write as many separators below a title as in the table; between blanks, words of a title are values.
+    """
+    rows = [cells for _, cells in numbered]
+    are_alone = [not any(map(str.strip, cells[1:])) for cells in rows]
+    count = are_alone.index(False) if table.width > 1 and False in are_alone else 0
+    if dialect.delimiter == " ":
+        is_worded = lambda cells: not any(map(_DOT.is_number, cells))
+        closed = [end for end in _empty_lines(numbered, lines) if 2 * sum(map(is_worded, rows[:end])) >= end]
+        count = max([count, *closed])
+    below = [cells for cells in rows[count:] if len(cells) == table.width]
+    if not count or not below:
+        return 0
+    is_closed = not any(map(str.strip, rows[count - 1])) and any(map(str.strip, rows[0]))
+    if is_closed or is_header(below[0], below[1:], _numbers(below[1:] or below, options)):
+        return count
+    if options.header is not None:
+        return 0
+    raise FileError(
+        f"its first line, {_shown(rows[0])}, may be a title, or belong to the table. Say --skip {numbered[count][0]} "
+        "--no-header if it is a title, --header if it has names, or --no-header if it has values."
+    )
+
+
+def _empty_lines(numbered: list[tuple[int, list[str]]], lines: list[str]) -> list[int]:
+    """The places of rows near the beginning with an empty line above them."""
+    near = range(1, min(len(numbered), MOST_TITLES))
+    return [place for place in near if not lines[numbered[place][0] - 1].strip()]
 
 
 def _check_preamble(last: tuple[int, list[str]], first: tuple[int, list[str]], table: "Table") -> None:
@@ -171,7 +209,8 @@ def _with_names(
     numbers = _numbers(rows[1:] or rows, options)
     header = options.header
     if header is None:
-        header = False if commented is not None else is_header(rows[0], rows[1:], numbers)
+        header = is_header(rows[0], rows[1:], numbers)
+        header = header is True if commented is not None else header
         header = True if header is None and has_units(rows[0], rows[1:], numbers) else header
     if header is None:
         raise FileError(
@@ -229,17 +268,19 @@ def _comment(lines: list[str]) -> str:
 
 def _has_single_quotes(lines: list[str]) -> bool:
     """Whether values stand between single quotes, and none between double ones."""
-    begins = lambda quote, line: re.search(rf"(?:^|[,;\t| ]){quote}[^{quote}]*{quote}(?:[,;\t| ]|$)", line.strip("\n"))
-    is_doubled = any(re.search(r'(?:^|[,;\t|])"', line) for line in lines)
-    return not is_doubled and any(begins("'", line) for line in lines)
+    begin, end, text = r"(?:^|[,;\t| ])", r"(?:[,;\t| ]|$)", "".join(lines)
+    # A value over several lines has no delimiter: apostrophes stand in words.
+    single = re.compile(rf"{begin}'(?:(?:[^'\n]|'')*|[^',;\t|]*)'{end}", re.M)
+    return single.search(text) is not None and re.search(rf'{begin}"', text, re.M) is None
 
 
 def _has_short_header(
-    numbered: list[tuple[int, list[str]]], table: "Table", delimiter: str, options: TableOptions
+    numbered: list[tuple[int, list[str]]], table: "Table", lines: list[str], options: TableOptions
 ) -> bool:
     """Whether the line before the table has a name for every column but one: R does so, where rows have names."""
     rows = [cells for _, cells in numbered[table.first : LINES] if len(cells) == table.width]
-    if len(numbered[table.first - 1][1]) != table.width - 1 or table.width == 1:
+    is_next = bool(lines[numbered[table.first][0] - 1].strip())
+    if len(numbered[table.first - 1][1]) != table.width - 1 or table.width == 1 or not is_next:
         return False
     return is_header(rows[0], rows[1:], _numbers(rows[1:] or rows, options)) is not True
 
@@ -263,7 +304,8 @@ def _commented_names(lines: list[str], dialect: Dialect, table: "Table") -> list
         last = line
     cells = cells_of([re.sub(rf"^\s*(?:{re.escape(dialect.comment)})+[ \t]*", "", last)], dialect.delimiter)
     names = [cell.strip() for cell in cells[0]] if last and cells else []
-    if len(names) != table.width or any(map(_DOT.is_number, names)):
+    are_words = any(name.endswith((":", ",", ".")) for name in names) and dialect.delimiter == " "
+    if len(names) != table.width or are_words or any(map(_DOT.is_number, names)):
         return None
     return [names[0] or dialect.comment, *names[1:]]
 
@@ -342,6 +384,8 @@ def guess_delimiter(lines: list[str], quote: str = '"', expected: str = "") -> s
     with nothing else: they also stand in names and words.
     """
     lines = lines[:LINES]
+    if len(lines) > 1 and all(_is_amount(line) for line in lines[1:]):
+        return next((mark for mark in DELIMITERS if not any(mark in line for line in lines)), ";")
     rows = {delimiter: cells_of(lines, delimiter, quote) for delimiter in DELIMITERS}
     found = {delimiter: Table.of(cells) for delimiter, cells in rows.items() if cells}
     tables = {mark: table for mark, table in found.items() if table.width > 1 and table.regular > 0.5}
@@ -349,8 +393,10 @@ def guess_delimiter(lines: list[str], quote: str = '"', expected: str = "") -> s
         return ","
     if expected in tables:
         return expected
-    if " " in tables and any(_beats_blanks(mark, tables) for mark in tables):
+    if " " in tables and any(_beats_blanks(mark, tables, rows[" "], lines) for mark in tables):
         tables.pop(" ")
+    elif " " in tables and _is_strong(tables[" "], rows[" "]):
+        tables.pop(",", None)
     # Regular lines of numbers: the number of lines counts least, since lines of text may come before the table.
     score = lambda mark: (round(tables[mark].regular, 1), tables[mark].numeric, -DELIMITERS.index(mark))
     # Commas also separate decimals, and stand in words; tabs, semicolons and bars do so less.
@@ -364,24 +410,34 @@ def guess_delimiter(lines: list[str], quote: str = '"', expected: str = "") -> s
     return best
 
 
+def _is_amount(line: str) -> bool:
+    """Whether a line is one number with a sign of money or percent, and nothing else."""
+    part = WRITTEN.fullmatch(line.strip("\n\"' "))
+    return part is not None and bool(part["prefix"] or re.search(rf"(?:{MONEY}|{UNITS})$", part["suffix"] or ""))
+
+
 def _is_strong(table: Table, rows: list[list[str]]) -> bool:
     """Whether lines are regular and hold numbers, and no column has commas everywhere that are no decimal commas."""
     if table.regular < MOSTLY or not table.numeric:
         return False
     for column in zip(*(row for row in rows[table.first + 1 :] if len(row) == table.width)):
         cells = [cell for cell in column if "," in cell]
-        is_number = any(_COMMA.is_number(cell) or _is_grouped(cell) for cell in cells)
+        bodies = [part["body"] for cell in cells if (part := WRITTEN.fullmatch(cell.strip())) is not None]
+        is_number = any(_COMMA.is_number(body) or _is_grouped(body) for body in bodies)
         if len(cells) >= MOSTLY * len(column) and not is_number:
             return False
     return True
 
 
-def _beats_blanks(mark: str, tables: dict[str, Table]) -> bool:
+def _beats_blanks(mark: str, tables: dict[str, Table], words: list[list[str]], lines: list[str]) -> bool:
     """Whether a delimiter divides lines regularly; a comma also separates decimals, between blanks."""
     blanks, table = tables[" "], tables[mark]
     if mark == " " or table.regular < MOSTLY:
         return False
-    return mark != "," or table.numeric >= blanks.numeric
+    if mark != "," or not _is_strong(blanks, words):
+        return mark != "," or table.numeric >= blanks.numeric
+    are_aligned = sum("  " in line.strip() for line in lines) >= MOSTLY * len(lines)
+    return not are_aligned and (blanks.first > 0 or table.first == 0) and table.numeric > blanks.numeric
 
 
 def _check_two_columns(rows: list[list[str]]) -> None:
