@@ -203,8 +203,7 @@ class Denoise(_options.Options):
             learned = Learned.from_state(sink.model())
         else:
             learned = self._learned(source, train, sink, landmarks, rows)
-        prepare = learned.preparation
-        solve = learned.denoiser(self.loss)
+        prepare, solve = learned.preparation, learned.denoiser(self.loss)
 
         def step(chunk: Array, totals: Totals, advance: Callable[[int], None]) -> tuple[Array, Totals]:
             results, prepared = [], prepare(chunk)
