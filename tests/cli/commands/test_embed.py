@@ -203,7 +203,11 @@ LONG = "".join(f"{i},{i % 7}\n" for i in range(200_000))
     [
         (lambda folder: folder / "none.npy", "does not exist"),
         (csv_of("a,b\n" + LONG + "1,x\n"), "line 200002, column 'b': 'x' is not a number"),
-        (csv_of("a,b\n" + LONG + "1,\n2,3\n"), "missing or infinite value in row 200001, column 'b'"),
+        (csv_of("a,b\n" + LONG + "1,\n2,3\n"), "has a missing value in row 200001, column 'b'"),
+        (
+            csv_of("a,b\n" + LONG + "1,inf\n2,3\n"),
+            "an infinite value in row 200001, column 'b'. Leave the column out: --exclude b",
+        ),
         (csv_of(LONG + "1,2,3\n"), "line 200001 has 3 values; 2 are needed"),
         (csv_of("a,b\nx,y\ny,z\n"), "Not taken are a (text), b (text)"),
         (csv_of("a,b\n"), "0 rows"),

@@ -275,6 +275,13 @@ def test_columns_without_values_are_pointed_out(made, tmp_path):
     assert "stay empty: nothing" in done(path, tmp_path / "out.csv", "--components", "5")
 
 
+def test_a_figure_shows_what_was_filled_in(made, tmp_path):
+    pytest.importorskip("matplotlib")
+    figure = tmp_path / "gaps.png"
+    done(made / "gaps.csv", tmp_path / "o.csv", "--plot", figure, "--model", made / "model.safetensors")
+    assert figure.stat().st_size > 5000
+
+
 def test_quiet_prints_nothing(made, tmp_path):
     assert run(made / "gaps.csv", tmp_path / "o.csv", "--quiet", "--model", made / "model.safetensors").output == ""
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import partial as with_first
+from functools import partial
 from numbers import Real
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,7 +19,7 @@ from preimage.cli import _options
 from preimage.cli._console import console
 from preimage.cli._errors import DataError, FileError
 from preimage.cli._options import AUTO, argument, option
-from preimage.cli._outputs import check_outputs, table_format, write_json, wrote
+from preimage.cli._outputs import check_outputs, save_figure, table_format, write_json, wrote
 from preimage.cli.runs._gaps import Errors, judged
 from preimage.cli.runs._learning import (
     SAMPLE_BYTES,
@@ -41,6 +41,7 @@ from preimage.cli.tables._paths import identity_of, next_to
 from preimage.cli.tables._sources import SOURCE_FORMATS, Source, coded, open_source, options_like
 from preimage.estimators import KernelImputer, KernelImputerCV
 from preimage.persistence._file import to_bytes
+from preimage.plotting._tables import draw_table
 
 # Columns of which the errors are printed; all of them are in the summary.
 SHOWN = 12
@@ -51,6 +52,8 @@ MODEL_ROWS, FEWEST_MODEL_ROWS, JUDGED_ROWS = 10_000, 500, 2000
 CHUNK_ROWS = 4096
 # Rows that are filled in together: enough for products of matrices to be fast, few enough for bars to move.
 BLOCK = 256
+# Most rows, from the start of the table, that a figure shows.
+FIGURE_ROWS = 2000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +80,7 @@ class Impute(_options.Options):
         None
     )
     save_model: _options.SaveModel = None
+    plot: _options.Plot = None
     summary: _options.Summary = None
     chunk_rows: _options.ChunkRows = None
     resume: _options.Resume = True
@@ -87,7 +91,7 @@ class Impute(_options.Options):
     EXAMPLES = (
         "preimage impute gaps.csv complete.csv",
         "preimage impute gaps.csv complete.csv --round --save-model imputer.safetensors",
-        "preimage impute gaps.csv complete.csv --categorical species,site",
+        "preimage impute gaps.csv complete.csv --categorical species,site --plot gaps.png",
         "preimage impute more_gaps.csv complete.csv --model imputer.safetensors",
         "preimage impute gaps.csv complete.csv --fit table.csv --columns a,b,c",
     )
@@ -96,7 +100,7 @@ class Impute(_options.Options):
         """Fill in the gaps of INPUT in chunks."""
         kind = table_format(self.output_format, self.output)
         about = self.summary or next_to(self.output, ".json")
-        named = {"OUTPUT": self.output, "--summary": about, "--save-model": self.save_model}
+        named = {"OUTPUT": self.output, "--plot": self.plot, "--summary": about, "--save-model": self.save_model}
         written = check_outputs(named, (self.input, self.fit_to, self.model), self.force)
         ready, names, words = (None, None, {}) if self.model is None else _read_imputer(self.model)
         if ready is not None:
@@ -138,6 +142,7 @@ class Impute(_options.Options):
                     raise DataError(f"{source.path} has no gaps, so that there is no model to save.")
                 with sink.making(self.save_model) as aside:
                     aside.write_bytes(to_bytes(_for_files(filler.imputer, source)))
+            self._draw(source, sink)
             report = self._report(source, filler, sink)
             write_json(about, report, sink.making)
             self._print(report)
@@ -179,7 +184,7 @@ class Impute(_options.Options):
     ) -> "Filler":
         """A model with its errors for gaps like these; `fit` makes one of the sample without the values hidden."""
         rng = np.random.default_rng([self.seed, 1])
-        errors = judged(lambda rows: with_first(with_gaps_filled, fit(rows)), sample, gaps, rng, codes_of(imputer))
+        errors = judged(lambda rows: partial(with_gaps_filled, fit(rows)), sample, gaps, rng, codes_of(imputer))
         whole = (np.isnan(X) | (np.round(X) == X)).all(axis=0)
         return Filler(imputer, whole, errors, training_rows)
 
@@ -193,6 +198,13 @@ class Impute(_options.Options):
         said = {"gamma": self.gamma, "n_components": self.components}
         said = {name: value for name, value in said.items() if value != AUTO}
         return fitted_imputer(X, self.seed, said, self._codes(source))
+
+    def _draw(self, source: Source, sink: PartialOutput) -> None:
+        """The figure: what columns and gaps were like, in the first rows."""
+        if self.plot is not None:
+            before = next(source.chunks(FIGURE_ROWS, with_missing=True))
+            draw = partial(draw_table, before, sink.first(len(before)), source.names, sink.n_rows)
+            save_figure(self.plot, draw, f"{self.output} is complete.", sink.making)
 
     def _codes(self, source: Source) -> list[int]:
         """Numbers of the columns of categories, and of all columns of words."""

@@ -226,13 +226,14 @@ class Source:
         if not bad.any():
             return
         row, column = np.argwhere(bad)[0]
-        what = "a missing or infinite value"
-        if self.values is not None:
-            what = f"{bad.sum()} missing or infinite values in {bad.any(axis=1).sum()} rows; the first is"
-        raise DataError(
-            f"{self.path} has {what} in row {start + row + 1}, column {self.labels[column]!r}. Remove such rows, or "
-            "fill missing values in with --impute mean or --impute median."
-        )
+        what, name = ("a missing", "an infinite")[int(np.isinf(chunk[row, column]))] + " value", self.labels[column]
+        if self.values is not None and bad.sum() > 1:
+            rows = bad.any(axis=1).sum()
+            what = f"{bad.sum()} missing or infinite values in {rows} row{'s' if rows > 1 else ''}; the first is"
+        advice = "Remove such rows, or fill missing values in with --impute mean or --impute median"
+        if np.isinf(chunk[row, column]):
+            advice = f"Leave the column out: --exclude {name}"
+        raise DataError(f"{self.path} has {what} in row {start + row + 1}, column {name!r}. {advice}.")
 
 
 def of_file(path: Path, error: Exception) -> CommandError:
