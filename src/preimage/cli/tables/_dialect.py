@@ -13,7 +13,7 @@ from preimage.cli._errors import FileError
 from preimage.cli._options import NONE, TableOptions
 from preimage.cli.tables._columns import counts_on, counts_rows, is_whole
 from preimage.cli.tables._kinds import Kind, are_codes, are_dates, kind_of_numbers
-from preimage.cli.tables._numbers import MISSING, MONEY, THOUSANDS, UNITS, WRITTEN, NumberFormat
+from preimage.cli.tables._numbers import BLANKS, MISSING, MONEY, THOUSANDS, UNITS, WRITTEN, NumberFormat
 from preimage.cli.tables._paths import inner_suffix
 from preimage.cli.tables._text import (
     ZERO_BYTES,
@@ -271,7 +271,7 @@ def _has_single_quotes(lines: list[str]) -> bool:
     begin, end, text = r"(?:^|[,;\t| ])", r"(?:[,;\t| ]|$)", "".join(lines)
     # A value over several lines has no delimiter: apostrophes stand in words.
     single = re.compile(rf"{begin}'(?:(?:[^'\n]|'')*|[^',;\t|]*)'{end}", re.M)
-    return single.search(text) is not None and re.search(rf'{begin}"', text, re.M) is None
+    return single.search(text) is not None and re.search(r'(?:^|[,;\t|])"', text, re.M) is None
 
 
 def _has_short_header(
@@ -280,9 +280,16 @@ def _has_short_header(
     """Whether the line before the table has a name for every column but one: R does so, where rows have names."""
     rows = [cells for _, cells in numbered[table.first : LINES] if len(cells) == table.width]
     is_next = bool(lines[numbered[table.first][0] - 1].strip())
-    if len(numbered[table.first - 1][1]) != table.width - 1 or table.width == 1 or not is_next:
+    firsts = [cells[0].strip() for cells in rows]
+    are_names = len(set(firsts)) == len(firsts) and all(map(_may_name_a_row, firsts))
+    if len(numbered[table.first - 1][1]) != table.width - 1 or table.width == 1 or not (is_next and are_names):
         return False
     return is_header(rows[0], rows[1:], _numbers(rows[1:] or rows, options)) is not True
+
+
+def _may_name_a_row(text: str) -> bool:
+    """Whether a text is a word, or a whole number."""
+    return is_whole(text) or WRITTEN.fullmatch(text) is None
 
 
 def _regular(rows: list[list[str]], width: int) -> list[list[str]]:
@@ -443,7 +450,8 @@ def _beats_blanks(mark: str, tables: dict[str, Table], words: list[list[str]], l
 def _check_two_columns(rows: list[list[str]]) -> None:
     """Refuse pairs of whole numbers without names that are decimal numbers as well, unless the first ones count."""
     pairs = [row for row in rows if len(row) == 2]
-    could_be_one = len(rows[0]) == 2 and all(_COMMA.is_number(",".join(pair)) for pair in pairs)
+    is_one = lambda text: _COMMA.is_number(text) or _is_grouped(text)
+    could_be_one = len(rows[0]) == 2 and all(is_one(",".join(pair)) for pair in pairs)
     have_zeros = any(re.match(r"0\d", second) for _, second in pairs)  # decimals begin with zeros, numbers do not
     if could_be_one and (have_zeros or not counts_rows([first for first, _ in pairs])):
         raise FileError(
@@ -511,6 +519,7 @@ def _option_word(mark: str) -> str:
 
 
 def _is_grouped(text: str) -> bool:
+    text = text.translate(dict.fromkeys(map(ord, BLANKS), " ") | {ord("’"): "'"})
     return any(both.is_number(text) for both in _GROUPED)
 
 
@@ -580,7 +589,8 @@ def _numbers_are_names(
     rows_increase = float(np.mean(np.all(np.diff(values, axis=1) > 0, axis=1)))
     steps = np.diff(names)
     is_even = bool(np.allclose(steps, steps[0], rtol=1e-6))
-    if np.array_equal(names - names[0], np.arange(len(names))) and names[0] in (0, 1):
+    every = [numbers.value(cell) if numbers.is_number(cell) else np.nan for cell in first]  # columns of words too
+    if np.array_equal(np.array(every) - every[0], np.arange(len(every))) and every[0] in (0, 1):
         is_rare = far > 0.5 or len(names) > FEW_CHANCES  # a row of values is 0, 1, 2, ... hardly ever
         return True if any(has_other_type) or (is_rare and rows_increase < 0.5) else None
     if rows_increase >= 0.5:
