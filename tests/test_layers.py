@@ -33,7 +33,7 @@ ALLOWED_SIDEWAYS = {
     ("neuro", "plotting"),
 }
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
-EVERYTHING = {"testing", "__init__", "_models"}
+EVERYTHING = {"testing", "__init__", "__main__", "_models"}
 
 
 def package_of(path):

@@ -575,6 +575,23 @@ class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, E
         return KernelPCA(params["n_components"], gamma=params["gamma"], preimage=solver, random_state=seed)
 
 
+def expected_errors(search: DenoisingSearch) -> dict[str, Any]:
+    """The noise that a search saw, and the errors that it expects of its choice, for new rows and those learned from.
+
+    Errors of hidden columns have their noise in them, and clipping hides a part of the error: both say nothing.
+    """
+    noise: Any = search.noise_ if search.added_noise is None else search.added_noise
+    of_new = search.best_error_
+    if search.criterion_ == "masked" or search.clipped_ or not of_new > 0 or not noise:
+        return {}
+    of_training = of_new
+    if search.added_noise is None and search.cross_fit_ is None:
+        known = search.cv_results_["training_error"]
+        of_training = float(np.nanmin(known)) if search.cross_fit == "auto" and np.isfinite(known).any() else np.nan
+    root = lambda error: float(np.sqrt(error)) if error > 0 else None
+    return {"noise": float(noise), "expected_error": root(of_new), "expected_training_error": root(of_training)}
+
+
 def _group_codes(groups: Targets, n: int) -> Array:
     """Groups as numbers from 0."""
     groups = np.asarray(groups)

@@ -37,6 +37,24 @@ def draw_rows(before: Array, after: Array, image_shape: Any = None, names: Any =
     return _lines(Figure, before, after, names, n_samples // 2)
 
 
+def draw_slices(before: Array, after: Array, mask: Array) -> Any:
+    """A figure of one slice of some scans without their mean over time, which would hide changes.
+
+    Parameters
+    ----------
+    before, after : array of shape (n, d)
+        Voxels inside the mask.
+    mask : bool array of shape (width, depth, height)
+
+    Returns
+    -------
+    matplotlib Figure
+    """
+    mean = before.mean(axis=0)
+    (before, shape), (after, _) = (slice_pictures(mask, values - mean) for values in (before, after))
+    return draw_rows(before, after, shape)
+
+
 def draw_compression(model: Any, small: Any, X: Array, y: Array) -> Any:
     """A figure of error and score against the number of points, around the number of the small model.
 
@@ -97,6 +115,18 @@ def draw_outliers(novelty: Array, threshold: float) -> Any:
     ax.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside upper right", ncols=3, frameon=False)
     return figure
+
+
+def slice_pictures(mask: Array, values: Array) -> tuple[Array, tuple[int, int]]:
+    """The axial slice with most voxels of the mask, front on top: rows (n, height · width) and (height, width)."""
+    depth = int(mask.sum(axis=(0, 1)).argmax())
+    inside = mask[:, :, depth]
+    volume = np.full((*inside.shape, len(values)), np.nan)
+    volume[inside] = values[:, mask.nonzero()[2] == depth].T
+    rows, columns = (np.flatnonzero(inside.any(axis=axis)) for axis in (1, 0))
+    volume = volume[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
+    pictures = volume.transpose(2, 1, 0)[:, ::-1]
+    return pictures.reshape(len(values), -1), pictures.shape[1:]
 
 
 def _pictures(Figure: Any, before: Array, after: Array, shape: tuple[int, ...], n_samples: int) -> Any:

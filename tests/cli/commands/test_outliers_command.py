@@ -11,6 +11,7 @@ pytest.importorskip("pyarrow", reason="tables need pyarrow")
 from typer.testing import CliRunner
 
 from preimage import KernelNoveltyDetector
+from preimage._engine.robust import location_and_scale
 from preimage.cli import _app
 from preimage.cli._errors import ExitCode
 
@@ -71,8 +72,8 @@ def test_columns_of_different_units_are_standardised_and_gaps_filled(tmp_path):
     result = run(tmp_path / "units.csv", tmp_path / "out.npy", "--impute", "mean")
     assert result.exit_code == 0 and "standardised" in result.output
     filled = np.where(np.isnan(Z), np.nanmean(Z, axis=0), Z)
-    moments = np.nanmean(Z, axis=0), np.nanstd(Z, axis=0)
-    expected = KernelNoveltyDetector().fit((filled - moments[0]) / moments[1])
+    location, scale = location_and_scale(Z)
+    expected = KernelNoveltyDetector().fit((filled - location) / scale)
     np.testing.assert_allclose(np.load(tmp_path / "out.npy")[:, 0], -expected.left_out_scores_, rtol=1e-6)
 
 
@@ -85,3 +86,13 @@ def test_what_cannot_be_done_is_refused(table, tmp_path):
     np.save(tmp_path / "same.npy", np.ones((9, 2)))
     assert run(tmp_path / "same.npy", tmp_path / "out.csv").exit_code in (ExitCode.NOT_POSSIBLE, ExitCode.DONE)
     assert not [path for path in tmp_path.iterdir() if "unfinished" in path.name]
+
+
+def test_columns_that_are_not_written_are_named(table, tmp_path):
+    assert "name: not in out.csv; to keep columns there, add --keep name" in run(table, tmp_path / "out.csv").output
+    assert "not in" not in run(table, tmp_path / "out.csv", "--keep", "name", "--force").output
+
+
+def test_one_outlier_is_one(tmp_path):
+    np.save(tmp_path / "X.npy", np.vstack([RNG.normal(size=(19, 2)), [[50, 50]]]))
+    assert "1 of 20 rows is an outlier. It is row 20." in run(tmp_path / "X.npy", tmp_path / "out.csv").output

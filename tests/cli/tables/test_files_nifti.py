@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 
 from preimage import KernelPCA
 from preimage.cli import _app
-from preimage.cli.tables._files import slice_pictures
 from preimage.neuro._denoise_image import mask_scans
+from preimage.plotting._command_figures import slice_pictures
 from preimage.solvers import FixedPoint
 
 FAST = ["--components", "3", "--gamma", "median", "--penalty", "0"]
@@ -137,7 +137,7 @@ def test_the_picture_is_the_fullest_slice_front_on_top():
     mask[0, 0, 0] = True
     data = RNG.normal(size=(4, 5, 3, 2))
     scans = mask_scans(nibabel.Nifti1Image(data, AFFINE), nibabel.Nifti1Image(mask.astype(np.uint8), AFFINE))
-    rows, shape = slice_pictures(scans, scans.X)
+    rows, shape = slice_pictures(scans.mask, scans.X)
     assert shape == (3, 2)
     np.testing.assert_allclose(rows[1].reshape(shape), data[1:3, 1:4, 2, 1].T[::-1])
 

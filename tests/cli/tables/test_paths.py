@@ -279,3 +279,53 @@ def test_sheets_of_too_many_cells_are_refused(tmp_path, monkeypatch):
     book.save(tmp_path / "table.xlsx")
     with pytest.raises(FileError, match="more than 10 cells"):
         read(tmp_path / "table.xlsx")
+
+
+WITH_GAPS = TABLE.replace("3,2\n", "3,\n")
+FEW = ["--components", "2", "--gamma", "median"]
+PIPED = {
+    "embed": ["{}", "out.csv", *FEW],
+    "denoise": ["{}", "out.csv", *FEW, "--penalty", "0", "--no-plot"],
+    "denoise --fit": ["x.csv", "out.csv", "--fit", "{}", *FEW, "--penalty", "0", "--no-plot"],
+    "impute": ["{}", "out.csv"],
+    "impute --fit": ["x.csv", "out.csv", "--fit", "{}"],
+    "outliers": ["{}", "out.csv"],
+}
+
+
+@pytest.mark.parametrize("name", PIPED)
+@pytest.mark.parametrize("way", ["-", "/dev/stdin", "pipe.csv"])
+def test_commands_read_pipes_as_files(name, way, tmp_path):
+    text = WITH_GAPS if name.startswith("impute") else TABLE
+    (tmp_path / "x.csv").write_text(text)
+    words = [name.split()[0], *PIPED[name]]
+    made = command(*[word.format("x.csv") for word in words], folder=tmp_path)
+    assert made.returncode == 0, made.stderr.decode()
+    expected = (tmp_path / "out.csv").read_bytes()
+    if way == "pipe.csv":
+        written_into(tmp_path / way, text.encode())
+    piped = command(*[word.format(way) for word in words], "--force", folder=tmp_path, input=text.encode())
+    assert piped.returncode == 0, piped.stderr.decode()
+    assert (tmp_path / "out.csv").read_bytes() == expected
+
+
+def test_standard_input_can_be_data_and_training_data(tmp_path):
+    words = ["denoise", "-", "out.csv", "--fit", "-", *FEW, "--penalty", "0", "--no-plot"]
+    assert command(*words, folder=tmp_path, input=TABLE.encode()).returncode == 0
+
+
+@pytest.mark.parametrize("output", ["-", "/dev/stdout"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["embed", "x.csv", "{}"],
+        ["denoise", "x.csv", "o.csv", "--plot", "{}"],
+        ["impute", "x.csv", "o.csv", "--summary", "{}"],
+    ],
+    ids=["output", "plot", "summary"],
+)
+def test_outputs_are_files(output, words, tmp_path):
+    (tmp_path / "x.csv").write_text(TABLE)
+    ended = command(*[word.format(output) for word in words], folder=tmp_path)
+    assert ended.returncode == 2 and f"Outputs are files, and {output} is none." in ended.stderr.decode()
+    assert [path.name for path in tmp_path.iterdir()] == ["x.csv"]

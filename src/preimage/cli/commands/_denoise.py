@@ -19,7 +19,7 @@ from preimage.cli._outputs import can_draw, check_outputs, chosen_format, save_f
 from preimage.cli.runs._learning import Learned, Preparation, count_rows, folds_of, has_many_rows, is_large, learn
 from preimage.cli.runs._partial import HeldOutput, Sink, Totals, claimed, inputs_of, partial_output, write_rows
 from preimage.cli.tables._columns import counted, listed
-from preimage.cli.tables._files import read, slice_pictures
+from preimage.cli.tables._files import read
 from preimage.cli.tables._frames import Frame
 from preimage.cli.tables._paths import FORMATS, PICTURES, TABLES, format_of, next_to
 from preimage.cli.tables._pictures import check_one_file, numbered_pictures
@@ -27,7 +27,8 @@ from preimage.cli.tables._sources import Source, open_source, options_like
 from preimage.estimators import KernelPCA
 from preimage.kernels import Gaussian, resolve_gamma
 from preimage.model_selection import DenoisingSearch
-from preimage.plotting._command_figures import draw_rows
+from preimage.model_selection._denoising_search import expected_errors
+from preimage.plotting._command_figures import draw_rows, draw_slices
 from preimage.plotting._tables import draw_table
 from preimage.solvers import FixedPoint, PreimageResult
 
@@ -202,8 +203,7 @@ class Denoise(_options.Options):
             learned = Learned.from_state(sink.model())
         else:
             learned = self._learned(source, train, sink, landmarks, rows)
-        prepare = learned.preparation
-        solve = learned.denoiser(self.loss)
+        prepare, solve = learned.preparation, learned.denoiser(self.loss)
 
         def step(chunk: Array, totals: Totals, advance: Callable[[int], None]) -> tuple[Array, Totals]:
             results, prepared = [], prepare(chunk)
@@ -271,24 +271,16 @@ class Denoise(_options.Options):
     def exactly(self, sample: Array, X: Array) -> Learned:
         """Models of X, with what was left open chosen on X."""
         chosen, search = self._chosen(X)
+        about: dict[str, Any] = {} if search is None else {"criterion": search.criterion_, "clipped": search.clipped_}
         if search is not None and search.best_params_ == chosen and search.best_estimator_.n_samples_seen_ == len(X):
             own = search.training_estimator_ if search.training_params_ != search.best_params_ else None
-            return Learned(
-                search.best_estimator_,
-                search.cross_fit_,
-                of_training_rows=own,
-                criterion=search.criterion_,
-                clipped=search.clipped_,
-                **_expected_errors(search),
-            )
+            about |= {"of_training_rows": own, **expected_errors(search)}
+            return Learned(search.best_estimator_, search.cross_fit_, **about)
         # A fraction of the variance, a penalty that the criterion cannot judge, or rows that the search did not see: it
         # fitted another model.
         model = self._model(chosen).fit(X)
         # With noise that is known, the training data are clean, and so is the model.
-        folds = None if self.noise is not None else folds_of(model, self.cross_fit)
-        if search is None:
-            return Learned(model, folds)
-        return Learned(model, folds, criterion=search.criterion_, clipped=search.clipped_)
+        return Learned(model, None if self.noise is not None else folds_of(model, self.cross_fit), **about)
 
     def _model(self, chosen: dict[str, Any]) -> KernelPCA:
         solver, kernel = FixedPoint(penalty=float(chosen["penalty"])), Gaussian(chosen["gamma"])
@@ -408,27 +400,11 @@ def _described(chosen: dict[str, float]) -> str:
     return f"{components}, gamma {chosen['gamma']:.4g}, penalty {chosen['penalty']:.3g}"
 
 
-def _expected_errors(search: DenoisingSearch) -> dict[str, Any]:
-    """The noise that a search saw, and the errors that it expects of its choice, for new rows and those learned from.
-
-    Errors of hidden columns have their noise in them, and clipping hides a part of the error: both say nothing.
-    """
-    noise: Any = search.noise_ if search.added_noise is None else search.added_noise
-    of_new = search.best_error_
-    if search.criterion_ == "masked" or search.clipped_ or not of_new > 0 or not noise:
-        return {}
-    of_training = of_new
-    if search.added_noise is None and search.cross_fit_ is None:
-        known = search.cv_results_["training_error"]
-        of_training = float(np.nanmin(known)) if search.cross_fit == AUTO and np.isfinite(known).any() else np.nan
-    root = lambda error: float(np.sqrt(error)) if error > 0 else None
-    return {"noise": float(noise), "expected_error": root(of_new), "expected_training_error": root(of_training)}
-
-
 def _psnr(source: Source, learned: Learned) -> dict[str, float] | None:
     """Expected peak signal-to-noise ratios in dB of pictures, whose values go from 0 to 1."""
-    noise, error = learned.noise, learned.expected_error
-    if source.pictures is None or noise is None or error is None or learned.preparation.is_standardizing:
+    noise, error, values = learned.noise, learned.expected_error, source.values
+    # Of floating-point pictures with other values the peak is not known.
+    if source.pictures is None or noise is None or error is None or values.min() < 0 or values.max() > 1:
         return None
     return {"before": -20 * float(np.log10(noise)), "after": -20 * float(np.log10(error))}
 
@@ -445,14 +421,12 @@ def _expectation(report: dict[str, Any]) -> str:
 
 
 def _drawn(source: Source, before: Array, after: Array, n_rows: int) -> Any:
-    """A figure of the first rows; of scans, one slice without the mean over time, which would hide changes."""
+    """A figure of the first rows."""
     if source.is_table and source.n_columns != 2:
         return draw_table(before, after, source.names, n_rows)
-    if source.scans is None:
-        return draw_rows(before, after, source.image_shape, source.names)
-    mean = before.mean(axis=0)
-    (before, shape), (after, _) = (slice_pictures(source.scans, values - mean) for values in (before, after))
-    return draw_rows(before, after, shape)
+    if source.scans is not None:
+        return draw_slices(before, after, source.scans.mask)
+    return draw_rows(before, after, source.image_shape, source.names)
 
 
 def _frame(source: Source, preparation: Preparation) -> Frame:

@@ -25,7 +25,7 @@ from preimage.cli.tables._paths import (
 from preimage.cli.tables._pictures import read_pictures
 from preimage.cli.tables._recognised import check_recognised
 from preimage.cli.tables._sources import OPENERS, Source, open_source
-from preimage.neuro._denoise_image import MaskedScans, mask_scans
+from preimage.neuro._denoise_image import mask_scans
 
 # Bytes that any archive may unpack to, however small it is. Its arrays become float64, of bytes 8 times as much: 1 GiB.
 # At 2**30 an archive of 1 MB would take more than 8 GB.
@@ -117,19 +117,6 @@ def write(path: Path, matrices: Iterator[Array], frame: Frame, kind: str, output
             else:
                 arrays: dict[str, Any] = {source.array: array, **source.others}
                 np.savez(file, **arrays)
-
-
-def slice_pictures(scans: MaskedScans, values: Array) -> tuple[Array, tuple[int, int]]:
-    """The axial slice with most voxels of the mask, front on top: rows (n, height · width) and (height, width)."""
-    mask = scans.mask
-    depth = int(mask.sum(axis=(0, 1)).argmax())
-    inside = mask[:, :, depth]
-    volume = np.full((*inside.shape, len(values)), np.nan)
-    volume[inside] = values[:, mask.nonzero()[2] == depth].T
-    rows, columns = (np.flatnonzero(inside.any(axis=axis)) for axis in (1, 0))
-    volume = volume[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
-    pictures = volume.transpose(2, 1, 0)[:, ::-1]
-    return pictures.reshape(len(values), -1), pictures.shape[1:]
 
 
 def _of_array(path: Path, found: Array, **fields: Any) -> Source:
