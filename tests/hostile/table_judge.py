@@ -13,7 +13,6 @@ from table_dialects import (
     MARKS,
     PLAIN_ENCODINGS,
     bytes_of,
-    footer_cells,
     lines_above,
     name_of,
     pieces_of,
@@ -91,7 +90,8 @@ def true_option(case, field, value):
     if field in ("header", "no_header"):
         return (recipe.header != "none") == (field == "header"), None
     if field in ("skip", "skip_footer"):
-        count = len(lines_above(case)) if field == "skip" else len(footer_lines(case))
+        # Comments and lines of separators alone are no lines of a footer.
+        count = len(lines_above(case)) if field == "skip" else int(recipe.footer == "total" and len(columns) > 1)
         return value in (str(count), "N"), count
     if field == "missing":
         return value is not None and same_letters(value, recipe.gap, "cp1252", recipe.encoding), value
@@ -122,10 +122,6 @@ def true_option(case, field, value):
         return value is not None and not any(value in text for text in texts), value
     words = {"tab": "\t", "comma": ",", "semicolon": ";", "space": " ", "blank": " "}
     return is_any or words.get(value, value) == true[field], true[field]
-
-
-def footer_lines(case):
-    return [*footer_cells(case), *(["#"] if case.recipe.footer == "comment" else [])]
 
 
 def index_place(case):
@@ -226,6 +222,8 @@ def check_written(case, found, options, rng, folder):
         known = [cell for cell in column.cells if cell is not None]
         for row in range(case.n_rows):
             meant[row, place] = str(rng.choice(known))
+        if column.notation.minus == "()":  # a column of brackets alone holds the errors of another one
+            meant[0, place] = next(cell for cell in known if not cell.startswith("-"))
     gaps = {(row, place): plain for (row, place), plain in meant.items() if case.columns[place].cells[row] is None}
     output = folder / ("out_" + name_of(case))
     for changed, is_impute in ((gaps, True), (meant, False)):

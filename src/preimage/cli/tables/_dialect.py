@@ -160,7 +160,7 @@ def _titles(
     Spreadsheets write as many separators below a title as in the table; between blanks, words of a title are values.
     """
     rows = [cells for _, cells in numbered]
-    are_alone = [not any(map(str.strip, cells[1:])) for cells in rows]
+    are_alone = [not any(map(str.strip, cells[1:])) and WRITTEN.fullmatch(cells[0].strip()) is None for cells in rows]
     count = are_alone.index(False) if table.width > 1 and False in are_alone else 0
     if dialect.delimiter == " ":
         is_worded = lambda cells: not any(map(_DOT.is_number, cells))
@@ -188,7 +188,7 @@ def _empty_lines(numbered: list[tuple[int, list[str]]], lines: list[str]) -> lis
 
 def _check_preamble(last: tuple[int, list[str]], first: tuple[int, list[str]], table: "Table") -> None:
     """Refuse a table without names right below a line that may have them, although it has another number."""
-    if len(last[1]) > 1 and first[0] == last[0] + 1:
+    if len(last[1]) > 1 and any(map(str.strip, last[1])) and first[0] == last[0] + 1:
         raise FileError(
             f"line {last[0] + 1} has {len(last[1])} values, and {table.width} are below it: names, of which some are "
             f"missing or hold the delimiter? Correct that line, or read the rows without names: --skip {first[0]} "
@@ -282,6 +282,7 @@ def _has_short_header(
     is_next = bool(lines[numbered[table.first][0] - 1].strip())
     firsts = [cells[0].strip() for cells in rows]
     are_names = len(set(firsts)) == len(firsts) and all(map(_may_name_a_row, firsts))
+    are_names = are_names or not any(cells[-1].strip() for cells in rows)  # a delimiter at the end of rows
     if len(numbered[table.first - 1][1]) != table.width - 1 or table.width == 1 or not (is_next and are_names):
         return False
     return is_header(rows[0], rows[1:], _numbers(rows[1:] or rows, options)) is not True
@@ -420,7 +421,9 @@ def guess_delimiter(lines: list[str], quote: str = '"', expected: str = "") -> s
 def _is_amount(line: str) -> bool:
     """Whether a line is one number with a sign of money or percent, and nothing else."""
     part = WRITTEN.fullmatch(line.strip("\n\"' "))
-    return part is not None and bool(part["prefix"] or re.search(rf"(?:{MONEY}|{UNITS})$", part["suffix"] or ""))
+    if part is None or not any(test(part["body"]) for test in (_DOT.is_number, _COMMA.is_number, _is_grouped)):
+        return False
+    return bool(part["prefix"] or re.search(rf"(?:{MONEY}|{UNITS})$", part["suffix"] or ""))
 
 
 def _is_strong(table: Table, rows: list[list[str]]) -> bool:
@@ -540,9 +543,8 @@ def is_header(first: Sequence[str], rows: Rows, numbers: NumberFormat) -> bool |
     judged = [place for place, kind in enumerate(kinds) if kind in (Kind.MEASUREMENT, Kind.TRUTH, Kind.MIXED)]
     if not judged:
         return True
-    cells = [first[place] for place in judged]
-    figures = [place for place in judged if numbers.is_number(first[place])]
-    words = [cell for cell in cells if not numbers.is_number(cell) and not numbers.is_missing(cell)]
+    figures = [place for place in judged if numbers.is_number(first[place]) or forms[place].is_number(first[place])]
+    words = [first[place] for place in judged if place not in figures and not numbers.is_missing(first[place])]
     if all(cell.strip().lower() in ("true", "false") for cell in words) and words:
         truths = [place for place in judged if kinds[place] is Kind.TRUTH]
         return None if len(words) > len(truths) else False

@@ -183,7 +183,7 @@ class NumberFormat:
         behind = rf"[{BLANKS}]?{re.escape(self.suffix.strip())}" if self.suffix else ""
         sign = rf"[{MINUS}+]?"
         brackets = rf"\({before}{number}{behind}\)" + (rf"|{before}\({number}{behind}\)" if before else "")
-        return rf"(?:{sign}{before}{sign}{number}{behind}|{brackets})"
+        return rf"(?:{sign}{before}{sign}{number}{behind}{f'|{brackets}' if self.minus == '(' else ''})"
 
     @cached_property
     def _compiled(self) -> re.Pattern[str]:

@@ -159,12 +159,11 @@ class Rewriter:
         known = inner[1:-1].replace(2 * quote, quote) if is_quoted else inner
         if not new or (self.only_gaps and not self.formats[place].is_missing(self._meant(known))):
             return
-        if is_quoted:
-            new = _with_blanks(new, known)
+        # Blanks around a value stay, between its quotes or, where quotes are new, within these.
+        new = _with_blanks(new, known if is_quoted else cell)
         if is_quoted or self._separator in new or quote in new:
             new = quote + new.replace(quote, 2 * quote) + quote
-        # A gap of blanks alone is filled; blanks around values stay.
-        record.replace(place, _with_blanks(new, cell) if inner else new)
+        record.replace(place, _with_blanks(new, cell) if is_quoted else new)
 
     def _check_rest(self, lines: list[str]) -> None:
         """Refuse rows behind those of the result, except a footer."""
@@ -177,7 +176,7 @@ class Rewriter:
 
 
 def _with_blanks(new: str, old: str) -> str:
-    """A text between the blanks that another one has around it."""
+    """A text between the blanks that another one has around it, if that is more than blanks."""
     inner = old.strip(" \t")
     start = old.index(inner)
     return old[:start] + new + old[start + len(inner) :] if inner else new
