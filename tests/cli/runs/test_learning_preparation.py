@@ -276,7 +276,9 @@ def test_empty_texts_between_blanks_are_written_back(tmp_path):
 def test_all_levels_of_an_index_are_no_values(tmp_path):
     FRAME.assign(visit=RNG.integers(3, size=90)).set_index(["id", "visit"]).to_parquet(tmp_path / "x.parquet")
     told = done("embed", tmp_path / "x.parquet", tmp_path / "out.csv", *FEW)
-    assert told.count("measurement values") == 3 and "id code names rows" in told and "visit measurement not used" in told
+    assert (
+        told.count("measurement values") == 3 and "id code names rows" in told and "visit measurement not used" in told
+    )
 
 
 def test_texts_do_not_become_formulas(tmp_path):
