@@ -87,6 +87,16 @@ def test_parquet_keeps_schema_and_values(tmp_path):
     assert found["word"].to_pylist() == ["a", "c", "c"] and found["day"].to_pylist() == table["day"].to_pylist()
 
 
+def test_categories_of_parquet_keep_their_order(tmp_path):
+    grades = arrow.DictionaryArray.from_arrays(
+        arrow.array([2, None, 0], arrow.int8()), ["low", "mid", "high", "unused"], ordered=True
+    )
+    parquet.write_table(arrow.table({"x": [1.0, 2.0, 3.0], "grade": grades}), tmp_path / "in.parquet")
+    found = parquet.read_table(written(tmp_path / "in.parquet", tmp_path / "out.parquet", ["grade"], number=0))
+    assert found["grade"].to_pylist() == ["high", "high", "low"] and found["grade"].type == grades.type
+    assert found["grade"].chunk(0).dictionary.to_pylist() == ["low", "mid", "high", "unused"]
+
+
 def test_from_text_to_parquet_and_excel(tmp_path):
     (tmp_path / "in.csv").write_text(GERMAN)
     found = parquet.read_table(written(tmp_path / "in.csv", tmp_path / "out.parquet", number=0.75)).to_pydict()

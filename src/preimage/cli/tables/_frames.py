@@ -69,7 +69,7 @@ class Cells:
         is_coded = arrow.types.is_dictionary(known)
         there = self.there.dictionary_decode() if is_coded else self.there
         merged = compute.if_else(gaps_of(there, self.form), new.dictionary_decode() if is_coded else new, there)
-        return _coded(merged, known) if is_coded else merged
+        return _coded(merged, known, self.there.dictionary) if is_coded else merged
 
     def _numbers(self, types: dict[int, Any], place: int) -> Any:
         """Texts of numbers, and those in their gaps, as numbers."""
@@ -124,10 +124,11 @@ def _of_type(numbers: Array, form: NumberFormat | Words, known: Any) -> Any:
     return arrow.array(whole, from_pandas=True).cast(known, safe=False)
 
 
-def _coded(texts: Any, known: Any) -> Any:
-    """Texts as a dictionary of some type."""
-    arrow, found = need("pyarrow"), texts.dictionary_encode()
-    indices, words = found.indices.cast(known.index_type), found.dictionary.cast(known.value_type)
+def _coded(texts: Any, known: Any, first: Any = ()) -> Any:
+    """Texts as a dictionary of some type, whose `first` words keep their order: categories may go from low to high."""
+    arrow, compute, texts = need("pyarrow"), need("pyarrow.compute"), texts.cast(known.value_type)
+    words = arrow.array(list(dict.fromkeys([*first, *texts.unique().drop_null()])), known.value_type)
+    indices = compute.index_in(texts, value_set=words).cast(known.index_type)
     return arrow.DictionaryArray.from_arrays(indices, words, ordered=known.ordered)
 
 
