@@ -402,3 +402,44 @@ def test_noise_that_is_known_gives_an_expected_error(tmp_path):
     report = json.loads((tmp_path / "y.json").read_text())
     error = np.sqrt(np.mean((np.load(tmp_path / "y.npy") - curve) ** 2))
     assert report["noise"] == 0.2 and report["expected_error"] == pytest.approx(error, rel=0.25)
+
+
+def with_a_glitch(path):
+    """The table with one value that is far from all others, in the 18th row."""
+    Z = X.copy()
+    Z[17, 1] = 1e9
+    np.savetxt(path, Z, delimiter=",", header="a,b,angle", comments="", fmt="%.17g")
+    return Z
+
+
+@pytest.mark.parametrize("loss", ["none", "cauchy"])
+def test_a_glitch_is_told_not_learned_and_replaced_on_request(tmp_path, loss):
+    Z = with_a_glitch(tmp_path / "noisy.csv")
+    result = run(tmp_path / "noisy.csv", tmp_path / "clean.csv", *FAST, "--loss", loss)
+    said = " ".join(result.output.split())
+    assert result.exit_code == 0 and "Not learned from 1 row with values far from all others: 18." in said
+    found = np.loadtxt(tmp_path / "clean.csv", delimiter=",", skiprows=1)
+    near = np.arange(60) != 17
+    if loss == "none":
+        assert "--loss cauchy" in said
+        np.testing.assert_allclose(found[near], denoised(Z[near]), atol=1e-8)
+    else:
+        assert "--loss cauchy" not in said and abs(found[17, 1] - np.sin(ANGLE[17, 0])) < 0.2
+
+
+def test_the_error_is_estimated_also_of_tables_with_a_glitch(tmp_path):
+    rng = np.random.default_rng(1)
+    angle = rng.uniform(0, np.pi, size=(300, 1))
+    clean = np.sin(angle + np.arange(12))
+    noisy = clean + rng.normal(scale=0.2, size=clean.shape)
+    noisy[17, 1] = 1e9
+    np.savetxt(tmp_path / "noisy.csv", noisy, delimiter=",")
+    assert run(tmp_path / "noisy.csv", tmp_path / "clean.csv", "--no-plot", "--criterion", "sure").exit_code == 0
+    off = np.delete(np.loadtxt(tmp_path / "clean.csv", delimiter=",") - clean, 17, axis=0)
+    expected = json.loads((tmp_path / "clean.json").read_text())["expected_error"]
+    assert expected == pytest.approx(np.sqrt(np.mean(off**2)), rel=0.2)
+
+
+def test_pictures_are_counted_as_pictures_and_no_estimate_is_owned_up_to(pictures, tmp_path):
+    said = " ".join(run(pictures, tmp_path / "clean", "--criterion", "masked").output.split())
+    assert "Denoised 12 pictures of 20 pixels" in said and "cannot be estimated" in said

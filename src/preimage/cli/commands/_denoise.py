@@ -48,6 +48,8 @@ FIGURE_ROWS = 2000
 CHOICE_ROWS = 2000
 # Fewer rows cannot be divided into some to fit to and some to judge by (`DenoisingSearch` asks for as many).
 FEWEST_ROWS_TO_CHOOSE = 8
+# What a sample is called, and its values.
+VALUES = {"row": "column", "picture": "pixel"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -224,7 +226,7 @@ class Denoise(_options.Options):
         write_json(self.summary, report, sink.making)
         what = f"All denoised rows are in {self.output}; --no-plot draws no figure."
         save_figure(self.plot, lambda: _drawn(source, before, after, sink.n_rows), what, sink.making)
-        self._print(report)
+        self._print(report, "row" if source.pictures is None else "picture")
         sink.close()
 
     def _learned(self, source: Source, train: Source, sink: Sink, landmarks: Any, rows: int) -> Learned:
@@ -269,7 +271,11 @@ class Denoise(_options.Options):
         return self._model(self._chosen(sample)[0])
 
     def exactly(self, sample: Array, X: Array) -> Learned:
-        """Models of X, with what was left open chosen on X."""
+        """Models of X, with what was left open chosen on X; of rows far from all others nothing can be learned."""
+        far = far_rows(X)
+        if far.any() and np.sum(~far) >= FEWEST_ROWS_TO_CHOOSE:
+            self._tell_of_far(far)
+            X = X[~far]
         chosen, search = self._chosen(X)
         about: dict[str, Any] = {} if search is None else {"criterion": search.criterion_, "clipped": search.clipped_}
         if search is not None and search.best_params_ == chosen and search.best_estimator_.n_samples_seen_ == len(X):
@@ -282,21 +288,23 @@ class Denoise(_options.Options):
         # With noise that is known, the training data are clean, and so is the model.
         return Learned(model, None if self.noise is not None else folds_of(model, self.cross_fit), **about)
 
+    def _tell_of_far(self, far: Array) -> None:
+        """Which rows are not learned from; a model that knew them would give each back with its glitch."""
+        rows = [f"{row + 1:,}" for row in np.flatnonzero(far)]
+        what = f"{how_many(len(rows), 'row')} with values far from all others: {listed(rows)}"
+        advice = " Such rows are denoised badly; --loss cauchy replaces the values." if self.loss is None else ""
+        self.say(f"Not learned from {what}.{advice}")
+
     def _model(self, chosen: dict[str, Any]) -> KernelPCA:
         solver, kernel = FixedPoint(penalty=float(chosen["penalty"])), Gaussian(chosen["gamma"])
         return KernelPCA(chosen["n_components"], kernel=kernel, preimage=solver, random_state=self.seed)
 
     def _chosen(self, X: Array) -> tuple[dict[str, Any], DenoisingSearch | None]:
-        """Parameters for new rows: what was left open chosen on X or, of many rows, on some; what was said stays.
-
-        Rows with values far from all others do not judge: their errors alone would choose.
-        """
+        """Parameters for new rows: what was left open chosen on X or, of many rows, on some; what was said stays."""
         said = {"gamma": self.gamma, "n_components": self.components, "penalty": self.penalty}
         if not self.is_open:
             return {**said, "gamma": resolve_gamma(self.gamma, X)}, None
         X = X[np.linspace(0, len(X) - 1, min(len(X), CHOICE_ROWS)).astype(int)]
-        near = ~far_rows(X)
-        X = X[near] if FEWEST_ROWS_TO_CHOOSE <= near.sum() < len(X) else X
         search = DenoisingSearch(
             added_noise=self.noise,
             criterion=self.criterion,
@@ -356,10 +364,10 @@ class Denoise(_options.Options):
             "version": preimage.__version__,
         }
 
-    def _print(self, report: dict[str, Any]) -> None:
+    def _print(self, report: dict[str, Any], what: str) -> None:
         say, chosen, own = self.say, report["parameters"], report["training_row_parameters"]
         say(
-            f"Denoised {how_many(report['rows'], 'row')} of {how_many(report['columns'], 'column')} in "
+            f"Denoised {how_many(report['rows'], what)} of {how_many(report['columns'], VALUES[what])} in "
             f"{report['seconds']:.1f} s: {_described(chosen if own is None else own)}."
         )
         if own is not None:
@@ -368,6 +376,8 @@ class Denoise(_options.Options):
             say(f"Training rows were denoised by models fitted without them, in {report['cross_fit']} folds.")
         if report["expected_error"] is not None:
             say(_expectation(report))
+        elif report.get("criterion") == "masked":
+            say("How far off the result is cannot be estimated: parameters were chosen by guesses of hidden values.")
         if report.get("clipped"):
             say(
                 f"{report['clipped']:.0%} of the values lie at the ends of their range, as clipping leaves them. The "
