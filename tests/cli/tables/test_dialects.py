@@ -180,6 +180,12 @@ CASES = {
         cure=TableOptions(skip_footer=1),
         text=("name",),
     ),
+    "Excel with a total in the second column": Case(
+        (with_column("name", LETTERS, 1) + ",Total,2,3\n").encode(),
+        refused="begins with 'Total' and may sum up the others. Leave it out with --skip-footer 1",
+        cure=TableOptions(skip_footer=1),
+        text=("name",),
+    ),
     "Excel with a total below numbers": Case(
         (PLAIN + "Total,2,3\n").encode(), refused="--skip-footer 1", cure=TableOptions(skip_footer=1)
     ),

@@ -8,7 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from preimage.cli._errors import FileError
+from preimage.cli._options import TableOptions
 from preimage.cli.tables._excel import area_of, column_of, letters_of, read_sheet
+from preimage.cli.tables._sources import open_source
 
 openpyxl = pytest.importorskip("openpyxl", reason="the books of these tests")
 
@@ -125,6 +127,20 @@ def test_places_may_be_left_out_and_names_have_any_prefix(prefix, tmp_path):
 def test_formulas_have_the_values_that_were_computed_last(tmp_path):
     computed = '<row><c><f>1+1</f><v>2</v></c><c t="str"><f>"a"</f><v>a</v></c><c t="str"><f>""</f><v></v></c></row>'
     assert sheet_of(tmp_path, computed).rows == [["2", "a"]]
+
+
+def test_columns_of_formulas_are_no_values_unless_they_are_asked_for(tmp_path):
+    """What is computed is no measurement: where a number is missing, a product is zero; results would overwrite it."""
+    path = book_of(tmp_path / "x.xlsx", ["n", "price", "all"], *([row, 1.5, 1.5 * row] for row in range(9)))
+    with zipfile.ZipFile(path) as archive:
+        xml = archive.read("xl/worksheets/sheet1.xml").decode()
+    for row in range(2, 10):  # the last one is a number
+        xml = xml.replace(f'<c r="C{row}" t="n"><v>', f'<c r="C{row}"><f>A{row}*B{row}</f><v>')
+    with_parts(path, **{"sheet1.xml": xml})
+    layout = open_source(path).layout
+    assert [kind.value for kind in layout.kinds] == ["measurement", "measurement", "formula"]
+    assert layout.called(layout.taken) == ["n", "price"]
+    assert open_source(path, TableOptions(columns=("all",))).labels == ["all"]
 
 
 @pytest.mark.parametrize(

@@ -60,6 +60,8 @@ class Sheet:
         For columns whose numbers are shown with one unit, such as % or €, that unit.
     merged : list of (int, int, int, int)
         Merged cells: first row, first column, last row and last column of each area.
+    computed : set of int
+        Columns most of whose numbers are those of formulas.
     first_row : int
         The first row of values, where this is known.
     columns : tuple of set of str
@@ -75,6 +77,7 @@ class Sheet:
     styles: dict[int, str]
     units: dict[int, str]
     merged: list[tuple[int, int, int, int]]
+    computed: set[int]
 
     first_row: int = 0
     columns: tuple[set[str], ...] = ()
@@ -183,6 +186,7 @@ class _Reader:
         self.type, self.style, self.has_formula = NUMBER, "", False
         self.n_cells = 0
         self.counts: Counter[tuple[int, str]] = Counter()  # numbers in a column with a style
+        self.computed: Counter[int] = Counter()  # numbers of formulas in a column
         self.merged: list[tuple[int, int, int, int]] = []
         self.without_values: list[str] = []
 
@@ -244,6 +248,7 @@ class _Reader:
             if self.are_dates[style] and 0 <= float(text) <= _LAST_DAY:
                 return DATE, self._date(float(text), self.formats[style])
         self.counts[self.column, self.style] += 1
+        self.computed[self.column] += self.has_formula
         if text.isdecimal():
             return NUMBER, text
         is_whole = text.lstrip("-").isdecimal()
@@ -293,7 +298,11 @@ class _Reader:
         rows = [row[:width] + [""] * (width - len(row)) for row in self.rows]
         kinds = [kinds[:width].ljust(width, NOTHING) for kinds in self.kinds[: len(rows)]]
         styles = {column: style for (column, style), _ in reversed(self.counts.most_common())}
-        return Sheet(name, others, len(rows), width, rows, kinds, styles, self._units(), self.merged)
+        all_numbers: Counter[int] = Counter()
+        for (column, _), count in self.counts.items():
+            all_numbers[column] += count
+        computed = {column for column, count in self.computed.items() if 2 * count > all_numbers[column]}
+        return Sheet(name, others, len(rows), width, rows, kinds, styles, self._units(), self.merged, computed)
 
     def _units(self) -> dict[int, str]:
         found: dict[int, set[str]] = {}

@@ -15,6 +15,7 @@ class Kind(Enum):
     CATEGORY = "category"
     TRUTH = "true or false"
     DATE = "date"
+    FORMULA = "formula"
     TEXT = "text"
     MIXED = "numbers and other words"
     EMPTY = "empty"

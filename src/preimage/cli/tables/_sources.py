@@ -279,7 +279,7 @@ def open_source(
     if (source.n_columns == 0 and needs_numbers) or source.n_rows == 0:
         layout = source.layout
         others = [f"{layout.labels[place]} ({layout.kinds[place].value})" for place in layout.passed_over]
-        words = f" Not taken are {listed(others)}; --columns A,B takes codes." if others else ""
+        words = f" Not taken are {listed(others)}; --columns A,B takes codes and formulas." if others else ""
         raise DataError(
             f"{path} has {source.n_rows} rows and {source.n_columns} columns of measurements; some are needed.{words}"
         )
@@ -375,7 +375,7 @@ def _inflation(path: Path) -> int:
 def _layout_of_texts(
     beginning: Beginning, options: TableOptions, label: str | None, told: Mapping[int, Kind] | None = None
 ) -> Layout:
-    """What the columns are for; `told` are the kinds of columns of numbers that the file says to be none."""
+    """What the columns are for; `told` are the kinds of columns of numbers that the file says to be no measurements."""
     numbers, names = beginning.dialect.numbers, beginning.names
     columns = [[row[place] for row in beginning.rows] for place in range(beginning.width)]
     formats: list[NumberFormat | Words] = []
@@ -428,6 +428,7 @@ def _excel_source(path: Path, options: TableOptions, label: str | None) -> Sourc
     read = lambda places: iter([[by_column[place] for place in places]] if rows else [])
     told = {frozenset(TEXT): Kind.CODE, frozenset(DATE): Kind.DATE}
     kinds = {place: told[kinds] for place, kinds in enumerate(map(frozenset, sheet.columns)) if kinds in told}
+    kinds |= dict.fromkeys(sheet.computed, Kind.FORMULA)
     layout = replace(_layout_of_texts(beginning, options, label, kinds), shown_units=sheet.units)
     sheet.check_merged({place: layout.labels[place] for place in layout.taken})
     blocks = _blocks(layout, read, _row)

@@ -29,6 +29,7 @@ LONGEST_LINE, MOST_VALUES = 2**23, 2**19
 TOTALS = re.compile(
     rb"[\s\"']*(?:(?:grand |sub)?totals?|sum|summe|gesamt|mean|average|mittelwert|median|end|eof)\b[\s\"':.]*", re.I
 )
+BLANKS_AND_QUOTES = " \t\"'"
 ZERO_BYTES = "it has zero bytes, so it is no text; it may be damaged, or of another format."
 DELIMITER_NAMES = {"\t": "tab", " ": "blanks"}
 
@@ -222,11 +223,11 @@ def without_last(blocks: Iterator[bytes], count: int | None, delimiter: str) -> 
     while lines and empty.fullmatch(lines[-1]):
         lines.pop()
     lines = lines[: len(lines) - (count or 0)]
-    first = lines[-1].split(delimiter.encode(), 1)[0] if lines else b""
+    first = lines[-1].lstrip((BLANKS_AND_QUOTES + delimiter).encode()).split(delimiter.encode(), 1)[0] if lines else b""
     if count is None and TOTALS.fullmatch(first):
         raise FileError(
-            f"its last line begins with {first.decode(errors='replace').strip()!r} and may sum up the others. "
-            "Leave it out with --skip-footer 1, or take it as a row with --skip-footer 0."
+            f"its last line begins with {first.decode(errors='replace').strip(BLANKS_AND_QUOTES)!r} and may sum up "
+            "the others. Leave it out with --skip-footer 1, or take it as a row with --skip-footer 0."
         )
     if lines:
         yield b"\n".join(lines) + b"\n"
