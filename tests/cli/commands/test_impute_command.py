@@ -234,7 +234,7 @@ def test_rows_without_values_get_numbers_and_a_warning(tmp_path):
     output = tmp_path / "out.csv"
     said = done(save(frame, tmp_path / "gaps.csv"), output, "--components", 5)
     assert "1 row has no value at all" in said and pd.read_csv(output)[VALUES[:3]].notna().all(axis=None)
-    assert "--categorical city,late" in said and pd.read_csv(output)["late"].isna().any()
+    assert "--categorical late " in said and pd.read_csv(output)["late"].isna().any()
 
 
 def test_tables_without_gaps_come_back_as_they_are(tmp_path):
@@ -301,7 +301,7 @@ class TestCategories:
         found = pd.read_csv(out) if suffix == ".csv" else pd.read_parquet(out)
         assert pd.api.types.is_integer_dtype(found["kind"]) and set(found["kind"]) == {1, 4, 9}
         assert np.mean(found["kind"] == self.KIND) > 0.95
-        assert "of them wrong (of the most frequent category:" in said
+        assert "of them wrong (with the most frequent category instead:" in said
         column = report(out)["filled_columns"][-1]
         assert column["name"] == "kind" and column["categorical"] and column["expected_error"] < 0.4
         assert column["expected_error"] < column["error_of_mean"]
@@ -340,3 +340,12 @@ class TestCategories:
     def test_columns_without_codes_are_refused(self, tmp_path, column, message):
         result = run(self.table(tmp_path / "in.csv"), tmp_path / "out.csv", "--categorical", column)
         assert result.exit_code != 0 and message in " ".join(result.output.split())
+
+
+def test_columns_that_keep_gaps_are_named_and_no_others(tmp_path):
+    frame = GAPS.assign(zip=[f"0{row:04}" for row in range(160)], mark="x", word=["u", "v"] * 80)
+    frame.loc[3, ["zip", "word"]] = None
+    said = done(save(frame, tmp_path / "in.csv"), tmp_path / "out.csv")
+    assert "Gaps stay in late, zip, word. To fill in those of categories: --categorical late,word " in said
+    said = done(tmp_path / "in.csv", tmp_path / "other.csv", "--categorical", "late,word")
+    assert "Gaps stay in zip. Filled in" in said

@@ -37,6 +37,7 @@ from preimage.cli.runs._partial import PartialOutput, Totals, inputs_of, partial
 from preimage.cli.tables._columns import listed
 from preimage.cli.tables._frames import Frame
 from preimage.cli.tables._kinds import Kind
+from preimage.cli.tables._numbers import Words, gaps_of
 from preimage.cli.tables._paths import identity_of, next_to
 from preimage.cli.tables._sources import SOURCE_FORMATS, Source, coded, open_source, options_like
 from preimage.estimators import KernelImputer, KernelImputerCV
@@ -211,13 +212,18 @@ class Impute(_options.Options):
         return sorted({_code_column(name, source) for name in (*(self.categorical or ()), *source.words)})
 
     def _tell_of_gaps(self, source: Source) -> None:
-        """Which columns keep their gaps, and how to fill them in."""
+        """Which columns keep their gaps, as their first rows say, and how to fill them in."""
         layout = source.layout
         if layout.empty:
             empty = listed(layout.called(layout.empty))
             warn_user(f"Columns without any value have nothing to fill in from, and stay empty: {empty}.", UserWarning)
-        if others := layout.called(layout.of_kind(Kind.CATEGORY, Kind.TRUTH)):
-            self.say(f"Gaps of categories stay. To fill them in: --categorical {','.join(others)}")
+        others, marks = [place for place in layout.passed_over if place not in layout.empty], Words((), source.marks)
+        batch = next(source.columns(others), []) if others else []
+        stay = [place for place, values in zip(others, batch) if True in gaps_of(values, marks).to_pylist()]
+        words = layout.called(place for place in stay if layout.kinds[place] in (Kind.CATEGORY, Kind.TRUTH))
+        if stay:
+            advice = f" To fill in those of categories: --categorical {','.join(words)}" if words else ""
+            self.say(f"Gaps stay in {listed(layout.called(stay))}.{advice}")
 
     def _report(self, source: Source, filler: "Filler", sink: PartialOutput) -> dict[str, Any]:
         """A summary as plain values."""
@@ -419,5 +425,5 @@ def _error(column: dict[str, Any]) -> str:
         return f"{text}; too few values to hide some"
     expected, of_mean = column["expected_error"], column["error_of_mean"]
     if column["categorical"]:
-        return f"{text}, {expected:.0%} of them wrong (of the most frequent category: {of_mean:.0%})"
-    return f"{text}, expected error {expected:.3g} (of the mean: {of_mean:.3g})"
+        return f"{text}, {expected:.0%} of them wrong (with the most frequent category instead: {of_mean:.0%})"
+    return f"{text}, expected error {expected:.3g} (with the mean instead: {of_mean:.3g})"

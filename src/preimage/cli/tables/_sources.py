@@ -124,6 +124,11 @@ class Source:
         return {label: form.categories for label, form in formats.items() if isinstance(form, Words)}
 
     @property
+    def marks(self) -> tuple[str, ...]:
+        """What stands for a missing value in columns of words."""
+        return tuple(sorted(MISSING_WORDS.union(self.options.missing or ())))
+
+    @property
     def n_columns(self) -> int:
         return len(self.layout.taken)
 
@@ -193,8 +198,7 @@ class Source:
                 are_whole = all(text is None or is_whole(text) for text in texts)
                 convert = int if are_whole else lambda text: form.value(text) if form.is_number(text) else None
                 return [None if text is None else convert(text) for text in texts]
-        marks = MISSING_WORDS.union(self.options.missing or ())
-        is_missing = lambda value: value != value or (isinstance(value, str) and value.strip() in marks)  # NaN ≠ NaN
+        is_missing = lambda value: value != value or (isinstance(value, str) and value.strip() in self.marks)
         return [None if is_missing(value) else value for value in found]
 
     def identity(self) -> dict[str, Any]:
@@ -304,10 +308,10 @@ def coded(source: Source, categories: Mapping[str, Sequence[str]], names: Sequen
     places = {place: known for place, known in places.items() if layout.kinds[place] is not Kind.MEASUREMENT}
     if not places and names is None:
         return source
-    marks, formats = sorted(MISSING_WORDS.union(source.options.missing or ())), list(layout.formats)
+    marks, formats = source.marks, list(layout.formats)
     for place, known in places.items():
         found = {text.strip() for (column,) in source.columns([place]) for text in _distinct(column)}
-        formats[place] = Words((*known, *sorted(found.difference(known, marks))), tuple(marks))
+        formats[place] = Words((*known, *sorted(found.difference(known, marks))), marks)
     order = [*(place for place in layout.taken if place not in places), *places]
     taken = tuple(order if names is None else map(layout.find, names))
     passed_over = tuple(place for place in layout.passed_over if place not in taken)
