@@ -201,7 +201,7 @@ class TableOptions:
 
     columns: Annotated[Any, _names("Columns to take; numbers without header.")] = None
     exclude: Annotated[Any, _names("Columns to leave out.")] = None
-    keep: Annotated[Any, _names("Columns to write next to the result.")] = None
+    keep: Annotated[Any, _names("Columns to write next to the result; values only if --columns has them too.")] = None
     index: Annotated[
         str | None, _table(f"COLUMN|{NONE}", "The column that names rows: never a value, and kept in outputs.")
     ] = None

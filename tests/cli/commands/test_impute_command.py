@@ -349,3 +349,10 @@ def test_columns_that_keep_gaps_are_named_and_no_others(tmp_path):
     assert "Gaps stay in late, zip, word. To fill in those of categories: --categorical late,word " in said
     said = done(tmp_path / "in.csv", tmp_path / "other.csv", "--categorical", "late,word")
     assert "Gaps stay in zip. Filled in" in said
+
+
+@pytest.mark.parametrize(("option", "name"), [("--categorical", "Citty"), ("--columns", "CITY"), ("--exclude", "cit")])
+def test_misspelt_columns_are_recognised(tmp_path, option, name):
+    result = run(save(GAPS, tmp_path / "in.csv"), tmp_path / "out.csv", option, name)
+    said = " ".join(result.output.split())
+    assert result.exit_code == 1 and f"in.csv has no column '{name}'. Did you mean 'city'? It has id," in said

@@ -96,3 +96,22 @@ def test_columns_that_are_not_written_are_named(table, tmp_path):
 def test_one_outlier_is_one(tmp_path):
     np.save(tmp_path / "X.npy", np.vstack([RNG.normal(size=(19, 2)), [[50, 50]]]))
     assert "1 of 20 rows is an outlier. It is row 20." in run(tmp_path / "X.npy", tmp_path / "out.csv").output
+
+
+def test_columns_of_values_stand_next_to_their_novelty_on_request(table, tmp_path):
+    plain = run(table, tmp_path / "plain.csv", "--keep", "name,a,b,c")
+    assert plain.exit_code == ExitCode.NOT_POSSIBLE
+    assert "Columns of --keep are values only if --columns has them too." in " ".join(plain.output.split())
+    result = run(table, tmp_path / "out.csv", "--columns", "a,b,c", "--keep", "name,b")
+    assert result.exit_code == 0, result.output
+    assert run(table, tmp_path / "scores.csv").exit_code == 0
+    with open(tmp_path / "out.csv", newline="") as file, open(tmp_path / "scores.csv", newline="") as scores:
+        (header, *rows), (_, *novelty) = csv.reader(file), csv.reader(scores)
+    assert header == ["name", "b", "novelty", "outlier"] and [row[2:] for row in rows] == novelty
+    np.testing.assert_array_equal([float(row[1]) for row in rows], X[:, 1])
+
+
+@pytest.mark.parametrize("option", ["--columns", "--keep"])
+def test_columns_are_named_once(table, tmp_path, option):
+    result = run(table, tmp_path / "out.csv", option, "a,b,a")
+    assert result.exit_code == ExitCode.WRONG_USE and f"Error: {option} names the column 'a' twice" in result.output

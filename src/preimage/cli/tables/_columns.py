@@ -4,9 +4,10 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from typing import Any
 
-from preimage.cli._errors import DataError, FileError
+from preimage.cli._errors import DataError, FileError, UsageError
 from preimage.cli._options import NONE, TableOptions
 from preimage.cli.tables._kinds import Kind
 from preimage.cli.tables._numbers import NumberFormat, Words
@@ -227,10 +228,13 @@ class Columns:
 
     def _check(self, labels: list[str], taken: tuple[int, ...], kept: tuple[int, ...]) -> None:
         """Refuse columns whose names are not clear, or whose values."""
-        by_name, by_place = Counter(labels), Counter((*taken, *kept))
-        doubled = [labels[place] for place in by_place if by_name[labels[place]] > 1 or by_place[place] > 1]
-        if doubled:
+        by_name = Counter(labels)
+        if doubled := [labels[place] for place in (*taken, *kept) if by_name[labels[place]] > 1]:
             raise DataError(f"column {doubled[0]!r} occurs twice. Rename one, or read it with --skip 1 --no-header.")
+        for option, places in (("--columns", taken), ("--keep", kept)):
+            if len(set(places)) < len(places):
+                again = next(place for place, count in Counter(places).items() if count > 1)
+                raise UsageError(f"{option} names the column {labels[again]!r} twice. Name it once.")
         for place in taken:
             name, odd = labels[place], self.odd.get(place, "")
             if self.kinds[place] is Kind.MIXED:
@@ -245,7 +249,10 @@ def _place(name: str, labels: Sequence[str], has_names: bool) -> int:
         return labels.index(name)
     if has_names and name.isdecimal() and 0 < int(name) <= len(labels):
         return int(name) - 1
-    raise DataError(f"has no column {name!r}; it has {listed(labels)}.")
+    folded = [label.casefold() for label in labels]
+    near = get_close_matches(name.casefold(), folded, 1)
+    hint = f". Did you mean {labels[folded.index(near[0])]!r}? It" if near else "; it"
+    raise DataError(f"has no column {name!r}{hint} has {listed(labels)}.")
 
 
 def _several(kind: Kind, count: int) -> str:

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from preimage._engine.typing import Array
-from preimage.cli._errors import CommandError, DataError, FileError
+from preimage.cli._errors import CommandError, DataError, FileError, UsageError
 from preimage.cli._options import DEFAULTS, NONE, TableOptions
 from preimage.cli.tables._columns import (
     DESCRIBED,
@@ -234,7 +234,7 @@ class Source:
         if self.values is not None and bad.sum() > 1:
             rows = bad.any(axis=1).sum()
             what = f"{bad.sum()} missing or infinite values in {rows} row{'s' if rows > 1 else ''}; the first is"
-        advice = "Remove such rows, or fill missing values in with --impute mean or --impute median"
+        advice = "Remove such rows, or fill missing values in with --impute kernel, median or mean"
         if np.isinf(chunk[row, column]):
             advice = f"Leave the column out: --exclude {name}"
         raise DataError(f"{self.path} has {what} in row {start + row + 1}, column {name!r}. {advice}.")
@@ -243,7 +243,7 @@ class Source:
 def of_file(path: Path, error: Exception) -> CommandError:
     """An error that names the file."""
     text, kind = str(error), type(error) if isinstance(error, CommandError) else FileError
-    if text.startswith(str(path)):
+    if isinstance(error, UsageError) or text.startswith(str(path)):
         return kind(text)
     return kind(f"{path} {text}" if text.startswith("has ") else f"{path} cannot be read: {text}")
 
@@ -284,6 +284,7 @@ def open_source(
         layout = source.layout
         others = [f"{layout.labels[place]} ({layout.kinds[place].value})" for place in layout.passed_over]
         words = f" Not taken are {listed(others)}; --columns A,B takes codes and formulas." if others else ""
+        words += " Columns of --keep are values only if --columns has them too." if layout.kept else ""
         raise DataError(
             f"{path} has {source.n_rows} rows and {source.n_columns} columns of measurements; some are needed.{words}"
         )
@@ -302,7 +303,10 @@ def coded(source: Source, categories: Mapping[str, Sequence[str]], names: Sequen
         All columns in their order; None takes categories after the others.
     """
     layout = source.layout
-    places = {layout.find(name): known for name, known in categories.items()}
+    try:
+        places = {layout.find(name): known for name, known in categories.items()}
+    except DataError as error:
+        raise of_file(source.path, error) from error
     if layout.index in places:
         raise DataError(f"{source.path}: column {layout.labels[layout.index]!r} names rows, and is no category.")
     places = {place: known for place, known in places.items() if layout.kinds[place] is not Kind.MEASUREMENT}
