@@ -110,7 +110,7 @@ def show_columns(path: Path | None, table: TableOptions, label: str | None) -> N
     """Print what every column of a table was understood as."""
     if path is None:
         raise UsageError("--columns-only needs a table.")
-    plain = replace(table, columns_only=False, json=False)
+    plain = replace(table, columns_only=True, json=False)
     source = open_source(path, plain, None if label == NONE else label, needs_numbers=False)
     typer.echo(json.dumps(source.about(), indent=2) if table.json else source.described(len(source.layout.labels)))
 

@@ -356,3 +356,10 @@ def test_misspelt_columns_are_recognised(tmp_path, option, name):
     result = run(save(GAPS, tmp_path / "in.csv"), tmp_path / "out.csv", option, name)
     said = " ".join(result.output.split())
     assert result.exit_code == 1 and f"in.csv has no column '{name}'. Did you mean 'city'? It has id," in said
+
+
+def test_columns_are_shown_also_where_one_of_them_is_refused(tmp_path):
+    save(GAPS.assign(b=["not measured", *GAPS["b"][1:].astype(object)]), tmp_path / "in.csv")
+    shown = [" ".join(line.split()) for line in run(tmp_path / "in.csv", "--columns-only").output.splitlines()]
+    assert {"b numbers and other words values, with --missing", "count measurement values"} <= set(shown)
+    assert "add --missing 'not measured'" in " ".join(run(tmp_path / "in.csv", tmp_path / "out.csv").output.split())

@@ -78,15 +78,16 @@ class Outliers(_options.Options):
         with replacing(self.output) as aside:
             write(aside, iter([matrix]), Frame.next_to_kept(source, ["novelty", "outlier"]), kind, self.output)
         save_figure(self.plot, lambda: draw_outliers(novelty, threshold), f"{self.output} is complete.")
-        self.say(_report(novelty, novelty > threshold))
+        self.say(_report(novelty, novelty > threshold, source.layout.names is not None))
         self.say(wrote(written))
 
 
-def _report(novelty: Array, are_outliers: Array) -> str:
+def _report(novelty: Array, are_outliers: Array, has_header: bool) -> str:
     """How many outliers there are, and the most unusual ones, by the number of their row."""
     count, n_rows = int(np.sum(are_outliers)), len(novelty)
     some = [f"{row + 1:,}" for row in np.argsort(-novelty, kind="stable")[: min(count, SHOWN)]]
     more = ", …" if count > SHOWN else ""
     first = "It is row" if count == 1 else "The most unusual first: rows"
-    listed = f" {first} {', '.join(some)}{more}." if count else ""
+    counted = "; row 1 is the first below the header" if has_header else ""
+    listed = f" {first} {', '.join(some)}{more}{counted}." if count else ""
     return f"{count:,} of {how_many(n_rows, 'row')} {'is an outlier' if count == 1 else 'are outliers'}.{listed}"

@@ -145,7 +145,7 @@ class Layout:
     def use(self, place: int) -> str:
         """What a column is for."""
         if place in self.taken:
-            return "values"
+            return "values" if self.kinds[place] is not Kind.MIXED else "values, with --missing"
         if place == self.index:
             return "names rows"
         return "kept" if place in self.kept else "not used"
@@ -212,7 +212,7 @@ class Columns:
             free = [place for place in range(len(labels)) if place not in others]
             taken = tuple(place for place in free if self.kinds[place] in (Kind.MEASUREMENT, Kind.MIXED))
             passed_over = tuple(place for place in free if place not in taken and labels[place])
-        self._check(labels, taken, kept)
+        self._check(labels, taken, kept, options.columns_only)
         names = None if self.names is None else tuple(self.names)
         are_codes = [place in taken and self.kinds[place] is not Kind.MEASUREMENT for place in range(len(labels))]
         formats = self.formats or (NumberFormat(),) * len(labels)
@@ -226,7 +226,7 @@ class Columns:
         unnamed = lambda place: "row names" if place == self.index else f"column {place + 1}"
         return [name or unnamed(place) for place, name in enumerate(self.names)]
 
-    def _check(self, labels: list[str], taken: tuple[int, ...], kept: tuple[int, ...]) -> None:
+    def _check(self, labels: list[str], taken: tuple[int, ...], kept: tuple[int, ...], columns_only: bool) -> None:
         """Refuse columns whose names are not clear, or whose values."""
         by_name = Counter(labels)
         if doubled := [labels[place] for place in (*taken, *kept) if by_name[labels[place]] > 1]:
@@ -237,7 +237,7 @@ class Columns:
                 raise UsageError(f"{option} names the column {labels[again]!r} twice. Name it once.")
         for place in taken:
             name, odd = labels[place], self.odd.get(place, "")
-            if self.kinds[place] is Kind.MIXED:
+            if self.kinds[place] is Kind.MIXED and not columns_only:
                 raise DataError(
                     f"column {name!r} has numbers, and also {odd!r}. If that is a missing value, add --missing {odd!r};"
                     f" or leave the column out: --exclude {name}"
