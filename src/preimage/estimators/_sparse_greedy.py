@@ -83,7 +83,7 @@ class SparseGreedyModel(LandmarkMachine):
     loo_errors_: np.ndarray | None
     objective_: np.ndarray | None
     duality_gap_: np.ndarray | None
-    n_iter_: int | None
+    n_iter_: int
     _regression: LandmarkRidge | None
     fit_intercept: bool
     tol: float
@@ -167,7 +167,7 @@ class SparseGreedyModel(LandmarkMachine):
             unit=self._unit(targets),
         )
         refuse_overflowing_fit("objective_", fitted.objective)
-        if np.any(fitted.gap > self.tol):
+        if not fitted.converged:
             warn_user(
                 f"{type(self).__name__} stopped after {fitted.n_iter} iterations with an objective that may be "
                 f"{np.max(fitted.gap):.1e} of itself above the minimum, more than tol={self.tol:g}. Raise `max_iter` "
@@ -190,7 +190,7 @@ class SparseGreedyModel(LandmarkMachine):
             intercept=self.fit_intercept,
         )
         self.alpha_, self.alphas_, self.loo_errors_ = fitted.alpha, fitted.alphas, fitted.loo_errors
-        self.objective_ = self.duality_gap_ = self.n_iter_ = None
+        self.objective_, self.duality_gap_, self.n_iter_ = None, None, 1
         return fitted
 
 
@@ -283,8 +283,8 @@ class SparseGreedyRegressor(ValuesOfMachine, SparseGreedyModel):
     duality_gap_ : array of shape (n_targets,), or None
         How far below `objective_` the exact minimum may be at most, relative to it: the difference of the primal and a
         dual objective. None for the squared loss.
-    n_iter_ : int, or None
-        Iterations of the last fit; None for the squared loss.
+    n_iter_ : int
+        Iterations of the last fit; one for the squared loss.
     kernel_ : Kernel
         The kernel with its parameters fixed.
     n_features_in_, feature_names_in_

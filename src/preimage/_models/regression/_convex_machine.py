@@ -36,8 +36,9 @@ SMALLEST, LARGEST = 1e-14, 1e30
 # Iterations go on to this fraction of the tolerance where that is possible: each further one gains digits, and values
 # differ from those of the minimum by the root of the gap.
 BEYOND = 1e-4
-# The smallest tolerance of a precision, in units of its rounding errors: objectives are sums of rounded losses.
-ROUNDINGS = 10
+# Gaps in units of the rounding errors of a precision: the smallest that is looked for, as objectives are sums of rounded
+# losses, and the smallest whose absence is no failure, as sums over rows of coordinates are rounded as well.
+ROUNDINGS, ACCEPTED = 10, 100
 # Rows whose small systems of all classes are solved together; ten times more only take more memory.
 JOINT_ROWS = 2048
 
@@ -58,6 +59,8 @@ class ConvexMachine:
     objective, gap : arrays of shape (k,), or (1,) where the loss is joint
         Values of the objective, and how far below them minima may be at most, relative to them. In NumPy.
     n_iter : int
+    converged : bool
+        Whether gaps are as small as they may be, or as the precision allows.
     """
 
     expansion: Expansion
@@ -68,6 +71,7 @@ class ConvexMachine:
     objective: np.ndarray
     gap: np.ndarray
     n_iter: int
+    converged: bool
 
     @classmethod
     def fit(
@@ -114,7 +118,8 @@ class ConvexMachine:
         # Penalties in units of the rows and of the targets.
         scale = unit ** (2 - loss.degree) / rows.unit**2
         problem = Problem(rows, loss.in_unit(unit), Y / unit, weights, float("nan"))
-        search = _Search(problem, max(BEYOND * tol, ROUNDINGS * epsilon(frame.coefficients.dtype)), max_iter)
+        rounding = epsilon(frame.coefficients.dtype)
+        search = _Search(problem, max(BEYOND * tol, ROUNDINGS * rounding), max_iter)
         alphas = errors = None
         if not isinstance(alpha, float):
             candidates = np.sort(scale * alpha) if isinstance(alpha, np.ndarray) else search.candidates()
@@ -135,6 +140,7 @@ class ConvexMachine:
             objective * unit**loss.degree,
             gap,
             solution.n_iter,
+            bool(np.all(gap <= max(tol, ACCEPTED * rounding))),
         )
 
 
