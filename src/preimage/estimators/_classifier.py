@@ -40,7 +40,7 @@ def class_codes(y: Array, classes: Array) -> Array:
 
 
 def with_class_weights(estimator: Any, y: Array, weights: Array | None) -> Array | None:
-    """Sample weights times class weights; "balanced" gives all classes the same total, repeated rows or weighted ones."""
+    """Sample weights times class weights; "balanced" gives all classes the same total weight."""
     if estimator.class_weight is None:
         return weights
     is_balanced = isinstance(estimator.class_weight, str)

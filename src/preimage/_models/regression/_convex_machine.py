@@ -36,8 +36,8 @@ SMALLEST, LARGEST = 1e-14, 1e30
 # Iterations go on to this fraction of the tolerance where that is possible: each further one gains digits, and values
 # differ from those of the minimum by the root of the gap.
 BEYOND = 1e-4
-# Gaps in units of the rounding errors of a precision: the smallest that is looked for, as objectives are sums of rounded
-# losses, and the smallest whose absence is no failure, as sums over rows of coordinates are rounded as well.
+# Gaps in units of the rounding errors of a precision: the smallest that is looked for, as objectives are sums of
+# rounded losses, and the smallest whose absence is no failure, as sums over rows of coordinates are rounded as well.
 ROUNDINGS, ACCEPTED = 10, 100
 # Rows whose small systems of all classes are solved together; ten times more only take more memory.
 JOINT_ROWS = 2048

@@ -95,12 +95,12 @@ class FeatureRows:
         r""":math:`\sum_i \tilde g_i r_i^\top` for R (n, k): shape (p, k)."""
         return self._sum(lambda G, block: _double(G.T @ from_numpy(block, G)), R)
 
-    def squares(self, D: np.ndarray, negligible: float = 0.0) -> np.ndarray:
+    def squares(self, D: np.ndarray, negligible: np.ndarray | float = 0.0) -> np.ndarray:
         r""":math:`\sum_i d_{ic} \tilde g_i \tilde g_i^\top` for every column c of D (n, k): shape (k, p, p).
 
-        Rows with :math:`d_{ic}` of at most `negligible` are left out.
+        Rows with :math:`d_{ic}` of at most `negligible`, a number or one per column, are left out.
         """
-        return self._sum(partial(_block_squares, negligible=negligible), D)
+        return self._sum(partial(_block_squares, negligible=np.broadcast_to(negligible, D.shape[1:])), D)
 
     def forms(self, roots: np.ndarray) -> np.ndarray:
         r""":math:`\|R_c \tilde g_i\|^2` for roots (k, p, p): shape (n, k)."""
@@ -136,10 +136,10 @@ class FeatureRows:
         return sum_rows(on_features, self.rows, *arrays, rows=self._block_rows, device_of=self.frame.coefficients)
 
 
-def _block_squares(G: Array, D: np.ndarray, negligible: float) -> np.ndarray:
+def _block_squares(G: Array, D: np.ndarray, negligible: np.ndarray) -> np.ndarray:
     out = np.zeros((D.shape[1], G.shape[1], G.shape[1]))
     for c in range(D.shape[1]):
-        chosen = np.flatnonzero(D[:, c] > negligible)
+        chosen = np.flatnonzero(D[:, c] > negligible[c])
         if chosen.size == 0:
             continue
         is_few = chosen.size < WORTH_PICKING * D.shape[0]

@@ -13,11 +13,11 @@ from preimage._models.regression._solution import Problem, Solution, factor, sol
 
 # Fraction of the way to the boundary of the positive numbers that a step may go, at least.
 TO_THE_BOUNDARY = 0.995
-# Rows whose weight in the matrix of a step is this small, with all others of that size, change the step by less than it
-# is off anyway: most rows, near the end.
+# Rows whose weights in the matrix of a step are together this fraction of the penalty, and of the sum of all weights
+# for the intercept, change the step by less than it is off anyway: most rows, near the end.
 NEGLIGIBLE = 1e-6
-# Iterations without a smaller gap after which rounding errors decide.
-MOST_IN_VAIN = 5
+# Iterations after which rounding errors decide if the gap has not become smaller, by this factor.
+MOST_IN_VAIN, MUCH_BETTER = 5, 0.9
 # Largest stiffness that is reported, relative to the penalty: a row on a kink does not give way, and larger numbers
 # would lose the digits of what it gives way to.
 STIFFEST = 1e6
@@ -51,6 +51,13 @@ class _Iterate:
     def of_columns(self, chosen: np.ndarray) -> _Iterate:
         return _Iterate(*(part[..., chosen] for part in self.parts))
 
+    def with_columns(self, columns: np.ndarray, others: _Iterate) -> _Iterate:
+        """With other numbers for some of the functions."""
+        parts = [part.copy() for part in self.parts]
+        for part, other in zip(parts, others.parts, strict=True):
+            part[..., columns] = other
+        return _Iterate(*parts)
+
     @property
     def parts(self) -> tuple[np.ndarray, ...]:
         return self.beta, self.inside, self.outside, self.V, self.F
@@ -78,22 +85,24 @@ def minimize_intervals(problem: Problem, *, tol: float, max_iter: int) -> Soluti
         Largest gap to the minimum, relative to the objective.
     max_iter : int
     """
-    work = _IntervalProgram(problem)
-    best, least, lost, n_iter = work.start(), np.full(problem.Y.shape[1], np.inf), 0, 0
-    now = best
+    whole = work = _IntervalProgram(problem)
+    best = now = work.start()
+    k, n_iter = problem.Y.shape[1], 0
+    least, lost, going = np.full(k, np.inf), np.zeros(k, dtype=int), np.arange(k)
     with stage("Minimising losses", None) as advance:
-        while n_iter < max_iter and lost < MOST_IN_VAIN:
-            gap = work.gap(now)
-            is_better = gap < least
-            best = _Iterate(*(np.where(is_better, new, old) for new, old in zip(now.parts, best.parts, strict=True)))
-            lost = 0 if np.any(is_better & (gap < 0.9 * least)) else lost + 1
-            least = np.where(is_better, gap, least)
-            if np.all(least <= tol):
+        while n_iter < max_iter:
+            gap, objective = work.gap(now)
+            is_better, is_much_better = gap < least[going], gap < MUCH_BETTER * least[going]
+            best = best.with_columns(going[is_better], now.of_columns(is_better))
+            least[going], lost[going] = np.minimum(gap, least[going]), np.where(is_much_better, 0, lost[going] + 1)
+            is_left = (gap > tol * objective) & (lost[going] < MOST_IN_VAIN)
+            if not is_left.any():
                 break
+            work, now, going = work.of_columns(is_left), now.of_columns(is_left), going[is_left]
             now = work.next(now)
             n_iter += 1
             advance()
-    return work.solution(best, n_iter)
+    return whole.solution(best, n_iter)
 
 
 class _IntervalProgram:
@@ -110,6 +119,10 @@ class _IntervalProgram:
         self.ends, self.costs = np.where(self.is_there, ends, 0.0), np.where(self.is_there, costs, 0.0)
         self.counts = np.maximum(self.is_there.sum(axis=(0, 1)), 1)
 
+    def of_columns(self, chosen: np.ndarray) -> _IntervalProgram:
+        """The program of some of the functions alone."""
+        return self if chosen.all() else _IntervalProgram(self.problem.of_columns(np.flatnonzero(chosen)))
+
     def start(self) -> _Iterate:
         """In the middle of the box, with the best constants that need no search."""
         p, k = self.rows.n_columns, self.ends.shape[2]
@@ -119,24 +132,26 @@ class _IntervalProgram:
             V[-1] = np.sum(beta * self.ends, axis=(0, 1)) / np.maximum(beta.sum(axis=(0, 1)), np.finfo(float).tiny)
             F = F + V[-1]
         distance = SIGNS * (F - self.ends)
-        room = np.maximum(np.max(np.abs(np.where(self.is_there, distance, 0.0)), axis=(0, 1)), np.finfo(float).tiny)
+        # At least the size of targets: multipliers in the middle of the box say nothing of where the ends are.
+        room = np.maximum(1.0, np.max(np.abs(np.where(self.is_there, distance, 0.0)), axis=(0, 1)))
         return _Iterate(beta, np.maximum(distance, 0.0) + room, np.maximum(-distance, 0.0) + room, V, F)
 
-    def gap(self, now: _Iterate) -> np.ndarray:
-        """Relative difference of the objective and the bound of the multipliers, but for their sum."""
+    def gap(self, now: _Iterate) -> tuple[np.ndarray, np.ndarray]:
+        """Differences of objectives and the bounds of multipliers, but for their sums, and objectives to compare to."""
         shortfall = np.maximum(SIGNS * (self.ends - now.F), 0.0)
         objective = np.sum(self.costs * shortfall, axis=(0, 1)) + self._half_square(now.V)
         along = self.rows.sums(now.multipliers)
         bound = np.sum(SIGNS * now.beta * self.ends, axis=(0, 1)) - self._half_square(along)
         unbalanced = np.sum((1 - self.rows.penalized) * np.abs(now.V * along), axis=0)
-        return (objective - bound + unbalanced) / np.maximum(objective, np.finfo(float).tiny)
+        floor = self.problem.nearly_nothing / (2 * self.problem.alpha)
+        return objective - bound + unbalanced, np.maximum(objective, floor)
 
     def next(self, now: _Iterate) -> _Iterate:
         """One step of all functions."""
         stiffness = self._inverse_diagonal(now)
         weights = stiffness.sum(axis=0)
         ridge = self.rows.penalized[:, 0]
-        floor = NEGLIGIBLE / max(self.ends.shape[1], 1)
+        floor = NEGLIGIBLE * np.minimum(1.0, weights.sum(axis=0)) / max(len(weights), 1)
         factors = [factor(S + np.diag(ridge)) for S in self.rows.squares(weights, negligible=floor)]
         first = self._step(now, stiffness, factors, -now.beta * now.inside, -self._slack(now) * now.outside)
         length = self._length(now, first, 1.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -48,33 +49,134 @@ def minimize_smooth(problem: Problem, start: np.ndarray | None, *, tol: float, m
     """
     loss, rows, weights = problem.loss, problem.rows, problem.weights[:, None]
     assert isinstance(loss, SmoothLoss)
-    V = _constants(problem) if start is None else start
-    F = rows.values(V)
+    V = (_constants(problem) if start is None else start).copy()
+    F, n_iter = rows.values(V), 0
+    k = problem.Y.shape[1]
     shares = np.where(np.any(loss.curvature(F, problem.Y) <= 0, axis=0), FIRST_SHARE, 0.0)
-    objective, n_iter, lost = problem.objective(V, F), 0, 0
+    lost, going = np.zeros(1 if loss.is_joint else k, dtype=int), np.arange(k)
     with stage("Minimising losses", None) as advance:
-        while True:
-            multipliers = weights * loss.multipliers(F, problem.Y)
-            gradient = 2 * problem.alpha * rows.penalized * V - rows.sums(multipliers)
-            is_done = (
-                np.all(_gap(problem, V, gradient) <= tol * objective) or n_iter >= max_iter or lost >= MOST_IN_VAIN
+        while going.size:
+            now = _Point.at(problem if going.size == k else problem.of_columns(going), V[:, going], F[:, going])
+            is_last = (
+                (now.gap() <= tol * np.maximum(now.objective, now.problem.nearly_nothing))
+                | (lost >= MOST_IN_VAIN)
+                | (n_iter >= max_iter)
             )
-            curvature = loss.curvature(F, problem.Y)
-            curvature = weights * (curvature + shares * (loss.majorant(F, problem.Y) - curvature))
-            step = _step(problem, F, gradient, curvature)
+            step = now.step(shares[going])
             along = rows.values(step)
-            lengths = _lengths(problem, V, F, step, along)
-            V, F = V + lengths * step, F + lengths * along
-            before, objective = objective, problem.objective(V, F)
-            lost = 0 if np.any(before - objective > ROUNDING * np.finfo(float).eps * before) else lost + 1
-            shares = np.where(lengths < SHORT, FIRST_SHARE, LESS_SHARE * shares)
-            shares = np.where(shares < LEAST_SHARE, 0.0, shares)
+            lengths = now.lengths(step, along)
+            V[:, going], F[:, going] = now.V + lengths * step, now.F + lengths * along
+            fell = now.objective - now.problem.objective(V[:, going], F[:, going])
+            lost = np.where(fell > ROUNDING * np.finfo(float).eps * now.objective, 0, lost + 1)
+            less = np.where(shares[going] < LEAST_SHARE, 0.0, LESS_SHARE * shares[going])
+            shares[going] = np.where(lengths < SHORT, FIRST_SHARE, less)
             n_iter += 1
             advance()
-            if is_done or not np.any(lengths):
-                break
+            is_left = ~(is_last | (lengths == 0))
+            lost, going = lost[is_left], going[np.broadcast_to(is_left, going.shape)]
     F = rows.values(V)  # without the rounding errors of many steps
     return Solution(V, F, loss.multipliers(F, problem.Y), weights * loss.curvature(F, problem.Y), n_iter)
+
+
+@dataclass(frozen=True)
+class _Point:
+    """Functions on the way to the minimum, and what one pass over the rows says of them.
+
+    Attributes
+    ----------
+    problem : Problem
+    V, F : arrays of shape (p, k) and (n, k)
+        Coefficients, and values at the rows.
+    objective : array of shape (k,), or (1,) where the loss is joint
+    gradient : array of shape (p, k)
+    """
+
+    problem: Problem
+    V: np.ndarray
+    F: np.ndarray
+    objective: np.ndarray
+    gradient: np.ndarray
+
+    @classmethod
+    def at(cls, problem: Problem, V: np.ndarray, F: np.ndarray) -> _Point:
+        multipliers = problem.weights[:, None] * _smooth(problem).multipliers(F, problem.Y)
+        gradient = 2 * problem.alpha * problem.rows.penalized * V - problem.rows.sums(multipliers)
+        return cls(problem, V, F, problem.objective(V, F), gradient)
+
+    def gap(self) -> np.ndarray:
+        """How far the minima are below the objectives, but for intercepts that are not the best."""
+        penalized = self.problem.rows.penalized
+        found = np.sum(penalized * self.gradient**2, axis=0) / (4 * self.problem.alpha)
+        return self.problem.summed(found + np.sum((1 - penalized) * np.abs(self.V * self.gradient), axis=0))
+
+    def step(self, shares: np.ndarray) -> np.ndarray:
+        """Newton's step, of each function alone or of all together, with some of the curvature of the majorant."""
+        problem, loss = self.problem, _smooth(self.problem)
+        rows, weights, ridge = problem.rows, problem.weights[:, None], 2 * problem.alpha * problem.rows.penalized
+        curvature = loss.curvature(self.F, problem.Y)
+        if shares.any():
+            curvature = curvature + shares * (loss.majorant(self.F, problem.Y) - curvature)
+        factors = [factor(S + np.diag(ridge[:, 0])) for S in rows.squares(weights * curvature)]
+        alone = lambda R: np.stack([solved(L, R[:, c]) for c, L in enumerate(factors)], axis=1)
+        if not loss.is_joint:
+            return -alone(self.gradient)
+
+        def product(W: np.ndarray) -> np.ndarray:
+            return ridge * W + rows.sums(weights * loss.curved(self.F, problem.Y, rows.values(W)))
+
+        return conjugate_gradients(product, -self.gradient, lambda R: _without_mean(alone(_without_mean(R))))
+
+    def lengths(self, step: np.ndarray, along: np.ndarray) -> np.ndarray:
+        """How far along the step objectives are smallest, for each function or for all; zero where they do not fall.
+
+        The whole step is taken where the derivative has shrunk enough; otherwise its zero is bracketed and bisected,
+        with secants. A loss that consists of parabolas ends in as many steps as the active rows change only if lengths
+        are right.
+        """
+        problem, loss = self.problem, _smooth(self.problem)
+        linear, square = (2 * problem.alpha * np.sum(problem.rows.penalized * step * W, axis=0) for W in (self.V, step))
+
+        def derivative(t: np.ndarray) -> np.ndarray:
+            found = problem.weights @ (loss.multipliers(self.F + t * along, problem.Y) * along)
+            return problem.summed(linear + t * square - found)
+
+        first = derivative(np.zeros_like(self.objective))
+        whole = np.ones_like(first)
+        at_whole = derivative(whole)
+        is_whole = np.abs(at_whole) <= ENOUGH * np.abs(first)
+        found = whole if is_whole.all() else np.where(is_whole, whole, zero_of(derivative, first, whole, at_whole))
+        return np.where(first < 0, found, 0.0)
+
+
+def _smooth(problem: Problem) -> SmoothLoss:
+    assert isinstance(problem.loss, SmoothLoss)
+    return problem.loss
+
+
+def zero_of(
+    function: Callable[[np.ndarray], np.ndarray], at_zero: np.ndarray, start: np.ndarray, at_start: np.ndarray
+) -> np.ndarray:
+    """Where increasing functions that are negative at zero vanish, to a thousandth of their values there."""
+    low, at_low, high, at_high = np.zeros_like(start), at_zero, start, at_start
+    for _ in range(MOST_DOUBLINGS):
+        is_beyond = at_high < 0
+        if not is_beyond.any():
+            break
+        low, at_low = np.where(is_beyond, high, low), np.where(is_beyond, at_high, at_low)
+        high = np.where(is_beyond, 2 * high, high)
+        at_high = function(high)
+    t = high
+    for turn in range(MOST_BISECTIONS):
+        rise = at_high - at_low
+        fraction = np.divide(-at_low, rise, out=np.full_like(low, 0.5), where=rise > 0) if turn % 2 == 0 else 0.5
+        t = low + fraction * (high - low)
+        found = function(t)
+        if np.all(np.abs(found) <= EXACT * np.abs(at_zero)):
+            break
+        is_low = found < 0
+        low, at_low = np.where(is_low, t, low), np.where(is_low, found, at_low)
+        high, at_high = np.where(is_low, high, t), np.where(is_low, at_high, found)
+    return t
 
 
 def _constants(problem: Problem) -> np.ndarray:
@@ -83,29 +185,6 @@ def _constants(problem: Problem) -> np.ndarray:
     if problem.rows.intercept and problem.loss.degree > 1:
         V[-1] = np.median(problem.Y[problem.weights > 0], axis=0)
     return V
-
-
-def _gap(problem: Problem, V: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-    """How far the minima are below the objectives, but for intercepts that are not the best."""
-    penalized = problem.rows.penalized
-    found = np.sum(penalized * gradient**2, axis=0) / (4 * problem.alpha)
-    return problem.summed(found + np.sum((1 - penalized) * np.abs(V * gradient), axis=0))
-
-
-def _step(problem: Problem, F: np.ndarray, gradient: np.ndarray, curvature: np.ndarray) -> np.ndarray:
-    """Newton's step, of each function alone or of all together."""
-    rows, ridge = problem.rows, 2 * problem.alpha * problem.rows.penalized
-    factors = [factor(S + np.diag(ridge[:, 0])) for S in rows.squares(curvature)]
-    alone = lambda R: np.stack([solved(L, R[:, c]) for c, L in enumerate(factors)], axis=1)
-    if not problem.loss.is_joint:
-        return -alone(gradient)
-    loss, weights = problem.loss, problem.weights[:, None]
-    assert isinstance(loss, SmoothLoss)
-
-    def product(W: np.ndarray) -> np.ndarray:
-        return ridge * W + rows.sums(weights * loss.curved(F, problem.Y, rows.values(W)))
-
-    return conjugate_gradients(product, -gradient, lambda R: _without_mean(alone(_without_mean(R))))
 
 
 def _without_mean(R: np.ndarray) -> np.ndarray:
@@ -130,47 +209,3 @@ def conjugate_gradients(
         size = float(np.vdot(R, images))
         direction = images + (size / before) * direction
     return X
-
-
-def _lengths(problem: Problem, V: np.ndarray, F: np.ndarray, step: np.ndarray, along: np.ndarray) -> np.ndarray:
-    """How far along the step the objective is smallest, for each function or for all; zero where it does not decrease.
-
-    The whole step is taken where the derivative has shrunk enough; otherwise its zero is bracketed and bisected, with
-    secants. Losses that are parabolas with joints end in as many steps as there are changes of the active rows only if
-    lengths are right.
-    """
-    loss, penalized = problem.loss, problem.rows.penalized
-    assert isinstance(loss, SmoothLoss)
-    linear, square = (2 * problem.alpha * np.sum(penalized * step * W, axis=0) for W in (V, step))
-    linear, square = problem.summed(linear), problem.summed(square)
-
-    def slope(t: np.ndarray) -> np.ndarray:
-        found = problem.weights @ (loss.multipliers(F + t * along, problem.Y) * along)
-        return linear + t * square - problem.summed(found)
-
-    first = slope(np.zeros_like(linear))
-    low, high = np.zeros_like(first), np.ones_like(first)
-    at_low, at_high = first, slope(high)
-    is_whole = np.abs(at_high) <= ENOUGH * np.abs(first)
-    for _ in range(MOST_DOUBLINGS):
-        is_beyond = ~is_whole & (at_high < 0)
-        if not is_beyond.any():
-            break
-        low, at_low, high = (
-            np.where(is_beyond, high, low),
-            np.where(is_beyond, at_high, at_low),
-            np.where(is_beyond, 2 * high, high),
-        )
-        at_high = slope(high)
-    t = high
-    for turn in range(MOST_BISECTIONS):
-        secant = low + (high - low) * np.divide(
-            -at_low, at_high - at_low, out=np.full_like(low, 0.5), where=at_high > at_low
-        )
-        t = np.where(is_whole, 1.0, (low + high) / 2 if turn % 2 else secant)
-        found = slope(t)
-        if np.all(is_whole | (np.abs(found) <= EXACT * np.abs(first))):
-            break
-        low, at_low = np.where(found < 0, t, low), np.where(found < 0, found, at_low)
-        high, at_high = np.where(found < 0, high, t), np.where(found < 0, at_high, found)
-    return np.where(first < 0, t, 0.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_solve, cholesky, solve_triangular
@@ -13,6 +14,9 @@ from preimage._models.regression._losses import Loss
 
 # The first shift of a matrix that rounding has made indefinite, relative to its trace, and what the next is larger by.
 FIRST_SHIFT, NEXT_SHIFT = 1e-15, 100.0
+# Fraction of what errors of one cost, the size of targets, below which an objective is nearly nothing: functions then
+# fit everything, and two small numbers differ by the rounding errors of large ones.
+SMALL = 1e-8
 
 
 @dataclass(frozen=True)
@@ -24,7 +28,7 @@ class Problem:
     rows : FeatureRows
     loss : Loss
     Y : array of shape (n, k)
-        Targets of k functions.
+        Targets of k functions, at most one in modulus.
     weights : array of shape (n,)
     alpha : float
         In units of `rows`.
@@ -52,6 +56,12 @@ class Problem:
             A = self.loss.balanced(A, self.weights, self.Y)
         along = np.sum(self.rows.penalized * self.rows.sums(self.weights[:, None] * A) ** 2, axis=0)
         return -self.weights @ self.loss.conjugate(A, self.Y) - self.summed(along) / (4 * self.alpha)
+
+    @cached_property
+    def nearly_nothing(self) -> np.ndarray:
+        """Objectives below these are as good as zero, and have no relative accuracy; shape (k,), or (1,) if joint."""
+        cost = self.weights @ self.loss.value(self.Y - 1, self.Y)
+        return np.maximum(SMALL * cost, np.finfo(float).eps * self.weights.sum())
 
     def summed(self, values: np.ndarray) -> np.ndarray:
         """Numbers of functions, added where the loss is joint."""
@@ -93,14 +103,10 @@ class Solution:
 
 
 def relative_gap(problem: Problem, solution: Solution) -> tuple[np.ndarray, np.ndarray]:
-    """The objectives, and how far below them the minima may be, relative to them; shapes (k,), or (1,) if joint.
-
-    An objective that is nothing but rounding errors of what constants cost is as good as its minimum.
-    """
+    """The objectives, and how far below them the minima may be, relative to them; shapes (k,), or (1,) if joint."""
     objective = problem.objective(solution.V, solution.F)
     gap = np.maximum(objective - problem.bound(solution.A), 0.0)
-    scale = np.maximum(objective, np.finfo(float).eps * problem.weights @ problem.loss.value(0 * solution.F, problem.Y))
-    return objective, np.divide(gap, scale, out=np.zeros_like(gap), where=scale > 0)
+    return objective, gap / np.maximum(objective, problem.nearly_nothing)
 
 
 def factor(S: np.ndarray) -> np.ndarray:
