@@ -202,7 +202,7 @@ class SparseGreedyRegressor(ValuesOfMachine, SparseGreedyModel):
     .. math:: \min_{\beta, b} \; \sum_i w_i\, \ell\bigl(y_i, f(x_i)\bigr) + \alpha\, \beta^\top W \beta,
         \qquad f(x) = \sum_j \beta_j k(z_j, x) + b,
 
-    with :math:`W` the kernel among landmarks (G22). In terms of rows it is the machine of `loss` with the kernel matrix
+    with :math:`W` the kernel among landmarks (G21). In terms of rows it is the machine of `loss` with the kernel matrix
     replaced by :math:`\tilde K = C W^{-1} C^\top` [1]_, :math:`C_{ij} = k(x_i, z_j)`: with all rows as landmarks, the
     machine itself. The losses :math:`\ell(y, f)`, for errors :math:`e = y - f`, are
 
@@ -240,7 +240,7 @@ class SparseGreedyRegressor(ValuesOfMachine, SparseGreedyModel):
         there, and 1/(2C) for the C of support vector machines. An array holds candidates, of which the one with the
         smallest leave-one-out error is taken (for the given landmarks; not one penalty for each target, as in
         `KernelRidge`); "loo" tries up to 41 that span the singular values. The errors are exact for the squared loss.
-        For others they are the losses of values without a row to first order (G23), from one factorisation for each
+        For others they are the losses of values without a row to first order (G22), from one factorisation for each
         candidate. Zero is least squares, or the smallest penalty that is no rounding error.
     epsilon : float, default=0.1
         Errors up to ε cost nothing with loss="epsilon_insensitive", and only larger ones are not squared with "huber".

@@ -26,7 +26,7 @@ from preimage.kernels import Kernel
 LOO_GRID = np.geomspace(1e-8, 1, 17)
 MOST_WORSE = 3
 # Gap at which interior-point iterations end for left-out losses. The linear model of a row that leaves knows of no
-# kinks: near the minimum it lets rows on a kink move beyond it, and overstates losses up to a hundredfold where
+# kinks: near the minimum it lets rows on a kink move beyond it, and overstates losses up to thirtyfold where
 # penalties are small. Multipliers that are still away from their limits smooth the kinks by about what a row moves;
 # losses were then within a tenth of those of refits for most penalties, and it takes half of the iterations.
 SMOOTHING_GAP = 0.03
@@ -199,7 +199,7 @@ def left_out_loss(problem: Problem, solution: Solution) -> float:
 
 
 def left_out_values(problem: Problem, solution: Solution) -> np.ndarray:
-    r"""Values of rows by functions without them, to first order, from one factorisation; shape (n, k)  (G23).
+    r"""Values of rows by functions without them, to first order, from one factorisation; shape (n, k)  (G22).
 
     With the curvatures :math:`d_i = w_i \ell''_i` and
     :math:`h_i = \tilde g_i^\top (\sum_j d_j \tilde g_j \tilde g_j^\top + 2\alpha J)^{-1} \tilde g_i` a row with

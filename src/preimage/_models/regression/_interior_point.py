@@ -69,7 +69,7 @@ class _Iterate:
 
 
 def minimize_intervals(problem: Problem, *, tol: float, max_iter: int) -> Solution:
-    r"""Minimise (G22) for a loss with kinks, by a primal–dual interior-point method.
+    r"""Minimise (G21) for a loss with kinks, by a primal–dual interior-point method.
 
     With multipliers :math:`0 \le \beta \le c = w/2\alpha` of the ends of the intervals the dual problem is quadratic
     in them, with the matrix :math:`\tilde K = G G^\top`. Newton's equations have :math:`\tilde K + D` with D diagonal

@@ -28,7 +28,7 @@ STEP_RESIDUAL, MOST_PRODUCTS = 1e-4, 200
 
 
 def minimize_smooth(problem: Problem, start: np.ndarray | None, *, tol: float, max_iter: int) -> Solution:
-    r"""Minimise (G22) by Newton's steps with a decreasing objective.
+    r"""Minimise (G21) by Newton's steps with a decreasing objective.
 
     One iteration is a pass for the gradient and the matrices :math:`\sum_i d_i \tilde g_i \tilde g_i^\top` of all
     functions, and a pass for the values along the step, on which its length is found. Functions of a joint loss share

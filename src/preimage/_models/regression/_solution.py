@@ -21,7 +21,7 @@ SMALL = 1e-8
 
 @dataclass(frozen=True)
 class Problem:
-    r"""Minimise :math:`\sum_i w_i \ell(y_i, \tilde g_i^\top v) + \alpha \|u\|^2` over v = (u, b)  (G22).
+    r"""Minimise :math:`\sum_i w_i \ell(y_i, \tilde g_i^\top v) + \alpha \|u\|^2` over v = (u, b)  (G21).
 
     Attributes
     ----------
