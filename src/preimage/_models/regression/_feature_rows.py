@@ -139,6 +139,9 @@ class FeatureRows:
 def _block_squares(G: Array, D: np.ndarray, negligible: np.ndarray) -> np.ndarray:
     out = np.zeros((D.shape[1], G.shape[1], G.shape[1]))
     for c in range(D.shape[1]):
+        if c > 0 and np.array_equal(D[:, c], D[:, c - 1]):  # as at the start, where all rows count alike
+            out[c] = out[c - 1]
+            continue
         chosen = np.flatnonzero(D[:, c] > negligible[c])
         if chosen.size == 0:
             continue
