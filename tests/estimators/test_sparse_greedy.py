@@ -345,7 +345,7 @@ def test_bad_inputs_say_what_is_wrong(data):
     for epsilon in (0.0, -1.0):
         with pytest.raises(ValueError, match="'epsilon'"):
             SparseGreedyRegressor(loss="huber", epsilon=epsilon).fit(X, y)
-    with pytest.raises(ValueError, match=r"'loss'.*'hinge', 'logistic'"):
+    with pytest.raises(ValueError, match=r"'loss'.*'squared_hinge'"):
         SparseGreedyClassifier(loss="exponential").fit(X, labels)
     with pytest.raises(ValueError, match=r"'loss'.*'quantile'"):
         SparseGreedyRegressor(loss="hinge").fit(X, y)
