@@ -652,7 +652,7 @@ TITLES = (
     ("Export 7", "all values as measured"),
 )
 COMMENTS = (
-    ("# made by a machine, on a day in May",),
+    ("# made by a machine on a day in May",),
     ("# Instrument: XY 3000", "# Operator: A. Nobody, in the cellar"),
     ("# version 2.1 of the program that measures everything",),
 )

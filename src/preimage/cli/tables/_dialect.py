@@ -475,7 +475,7 @@ def _beats_blanks(mark: str, tables: dict[str, Table], is_strong: bool, is_align
     if mark == " " or table.regular < MOSTLY:
         return False
     if mark != "," or not is_strong:
-        return mark != "," or table.numeric >= blanks.numeric
+        return mark != "," or table.numeric >= blanks.numeric or table.first < blanks.first
     if is_aligned or table.first != blanks.first:
         return not is_aligned and table.first < blanks.first
     return table.width >= blanks.width and table.numeric > blanks.numeric

@@ -41,8 +41,9 @@ BLANKS = " \u00a0\u2009\u202f\u2007"
 # Between groups of three digits.
 THOUSANDS = (",", ".", "'", "’", *BLANKS)
 MINUS = "-\u2212\u2013"
+# "z³" and "ðóá." are złoty and roubles of code pages that cannot be told from cp1252.
 MONEY = (
-    r"(?:US|CA|AU|NZ|HK|[ACRS])?\$|[€£¥₹₽₺₩₪₫₴]|zł|Kč|Ft|kr\.?|S?Fr\.|lei|руб\.|р\."
+    r"(?:US|CA|AU|NZ|HK|[ACRS])?\$|[€£¥₹₽₺₩₪₫₴]|zł|z³|Kč|Ft|kr\.?|S?Fr\.|lei|руб\.|ðóá\.|р\."
     "|AUD|BRL|CAD|CHF|CNY|CZK|DKK|EUR|GBP|HKD|HUF|INR|JPY|KRW|MXN|NOK|NZD|PLN|RUB|SEK|SGD|TRY|USD|ZAR"
 )
 UNITS = r"%|‰|°[CF]?|℃|℉"
@@ -257,9 +258,10 @@ class NumberFormat:
         return replace(column, is_grouped=is_grouped, digits=Digits.of(list(map(self._bare, bodies)), self.decimal))
 
     def _are_most(self, parts: Sequence[re.Match[str]], found: Sequence[str]) -> bool:
-        """Whether all texts are numbers, or half of them with a known sign: others are marks of missing values then."""
+        """Whether all texts are numbers, or half of them with known signs or brackets: others mark missing values."""
         unit = (parts[0]["prefix"] or parts[0]["suffix"] or "").strip()
-        return len(parts) == len(found) or (2 * len(parts) >= len(found) and _KNOWN_UNIT.fullmatch(unit) is not None)
+        is_clear = _KNOWN_UNIT.fullmatch(unit) is not None or any(part["close"] for part in parts)
+        return len(parts) == len(found) or (2 * len(parts) >= len(found) and is_clear)
 
     def _bare(self, body: str) -> str:
         return body.replace(self.thousands, "") if self.thousands else body
