@@ -17,7 +17,7 @@ from preimage.cli.tables._kinds import Kind
 from preimage.cli.tables._numbers import NotANumber, NumberFormat, Words, gaps_of
 from preimage.cli.tables._paths import compression_of, inner_suffix, need
 from preimage.cli.tables._rewrite import Rewriter
-from preimage.cli.tables._sources import Source, compression_of_parquet
+from preimage.cli.tables._sources import Source, compression_of_parquet, with_all_digits
 
 _SUFFIX_DELIMITERS = {".tsv": "\t", ".tab": "\t", ".csv": ","}
 
@@ -237,6 +237,7 @@ class _Rows:
 
 def write_frame(path: Path, matrices: Iterator[Array], frame: Frame, kind: str, output: Path | None = None) -> None:
     """Write a result; `output` is the name that the file will have, where `path` is another one."""
+    frame = replace(frame, source=with_all_digits(frame.source, frame.changed()))
     writers = {".csv": _write_text, ".parquet": _write_parquet, ".xlsx": _write_excel}
     writers[kind](path, matrices, frame, path if output is None else output)
 

@@ -1,7 +1,7 @@
 """Tables in files of any size, read in chunks of rows: text, Parquet, Excel and NumPy."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -314,6 +314,16 @@ def coded(source: Source, categories: Mapping[str, Sequence[str]], names: Sequen
     layout = replace(layout, taken=taken, formats=tuple(formats), passed_over=passed_over)
     where = _row if source.rows is None else source.rows.where
     return replace(source, layout=layout, blocks=_blocks(layout, source.columns, where))
+
+
+def with_all_digits(source: Source, places: Collection[int]) -> Source:
+    """The formats of some columns of text with as many digits as any row has: the first rows may have fewer."""
+    formats = list(source.layout.formats)
+    picked = [place for place in places if source.rows is not None and isinstance(formats[place], NumberFormat)]
+    for batch in source.columns(picked) if picked else ():
+        for place, texts in zip(picked, batch):
+            formats[place] = formats[place].of_more(texts)
+    return replace(source, layout=replace(source.layout, formats=tuple(formats)))
 
 
 def _distinct(column: Any) -> list[str]:
