@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-pyarrow = pytest.importorskip("pyarrow", reason="tables need pyarrow")
+pytest.importorskip("pyarrow", reason="tables need pyarrow")
+
+import pyarrow
 
 from preimage.cli.tables._numbers import NotANumber, NumberFormat, numbers_of
 

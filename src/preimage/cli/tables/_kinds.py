@@ -45,8 +45,8 @@ _OF_CALENDARS = re.compile(
 _YEAR = re.compile(r"1[5-9]\d\d|20\d\d|21\d\d")
 # Seconds since 1970, or thousandths, millionths or billionths of these, from 2001 to 2033, under the names of times.
 _OF_CLOCKS = re.compile(
-    r"(?:.*[\W_])?(?:ts|t|epoch|unix|when|(?:unix|date)?[_ ]?time(?:[_ ]?stamp)?|datetime|zeit(?:stempel)?|created|updated)"
-    r"(?:[\W_]?(?:at|utc|unix|epoch|[mun]?s|sec|seconds|millis))?[)\]]?",
+    r"(?:.*[\W_])?(?:ts|t|epoch|unix|when|(?:unix|date)?time(?:[_ ]?stamp)?|zeit(?:stempel)?|created|updated)"
+    r"(?:[\W_]{0,2}(?:at|utc|unix|epoch|[mun]?s|sec|seconds|millis))?[)\]]?",
     re.I,
 )
 _MOMENT = re.compile(r"1\d{9}(?:\d{3}){0,3}(?:\.\d+)?")

@@ -194,7 +194,7 @@ def row_pattern(delimiters: str, quote: str) -> str:
     """A regular expression of a row from the beginning of a line on, whose quoted values may go over several lines."""
     mark, others = re.escape(quote), "".join(map(re.escape, delimiters))
     if delimiters == " ":  # quotes stand anywhere, as in `single_blanks`
-        return rf'^(?:"[^"]*"|[^"\n])*\n'
+        return r'^(?:"[^"]*"|[^"\n])*\n'
     value = rf"(?:{mark}(?:[^{mark}]|{mark}{mark})*{mark}(?!{mark})[^{others}\n]*|(?!{mark})[^{others}\n]*)"
     return rf"^(?:[^{mark}\n]*|{value}(?:[{others}]{value})*)\n"
 
@@ -233,11 +233,10 @@ def without_last(blocks: Iterator[bytes], count: int | None, delimiter: str) -> 
         if cut > 0:
             yield block[: cut + 1]
     lines = held[: _end_of_last(held, delimiter) + 1].split(b"\n")[:-1]
-    while lines and empty.fullmatch(lines[-1]):
-        lines.pop()
-    lines = lines[: len(lines) - (count or 0)]
-    while lines and empty.fullmatch(lines[-1]):
-        lines.pop()
+    for left in range(count or 0, -1, -1):
+        while lines and empty.fullmatch(lines[-1]):
+            lines.pop()
+        lines = lines[: len(lines) - (left > 0)]
     first = lines[-1].split(delimiter.encode(), 1)[0] if lines else b""
     if count is None and TOTALS.fullmatch(first):
         raise FileError(
