@@ -183,6 +183,8 @@ class Columns:
         For columns with something that is no number, the first of it.
     counters : tuple of int
         Places of further columns that count rows and have pandas' name of such.
+    notes : dict of int to int
+        For columns whose first odd value stands alone in its row, as all below do, the number of these rows.
     """
 
     names: Sequence[str] | None
@@ -191,6 +193,7 @@ class Columns:
     index: int | None = None
     odd: dict[int, str] = field(default_factory=dict)
     counters: tuple[int, ...] = ()
+    notes: dict[int, int] = field(default_factory=dict)
 
     def layout(self, options: TableOptions, label: str | None = None, **fields: Any) -> Layout:
         """What every column is for, by its kind and what the user said; `label` holds classes, and no values."""
@@ -238,10 +241,10 @@ class Columns:
         for place in taken:
             name, odd = labels[place], self.odd.get(place, "")
             if self.kinds[place] is Kind.MIXED and not columns_only:
-                raise DataError(
-                    f"column {name!r} has numbers, and also {odd!r}. If that is a missing value, add --missing {odd!r};"
-                    f" or leave the column out: --exclude {name}"
-                )
+                advice = f"If that is a missing value, add --missing {odd!r}; or leave the column out: --exclude {name}"
+                if place in self.notes:
+                    advice = f"If the table ends above that, leave out what is below: --skip-footer {self.notes[place]}"
+                raise DataError(f"column {name!r} has numbers, and also {odd!r}. {advice}")
 
 
 def _place(name: str, labels: Sequence[str], has_names: bool) -> int:

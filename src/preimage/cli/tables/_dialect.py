@@ -26,6 +26,7 @@ from preimage.cli.tables._text import (
     lines_of,
     numbered_cells,
     open_bytes,
+    row_pattern,
     unified,
     whole_lines,
     without_last,
@@ -120,12 +121,14 @@ def understand(
     """What the first lines of a table say about it; the suffix of its name may say what separates values."""
     skipped, hint = _skipped(lines, options)
     body = lines[skipped:]
-    comment = _comment(body) if options.comment is None else "" if options.comment == NONE else options.comment
     quote = "'" if _has_single_quotes(body) else '"'
+    inner = _lines_within_values(body, (_given_delimiter(options) or hint or ",;\t|"), quote)
+    outer = [line for place, line in enumerate(body) if place not in inner]
+    comment = _comment(outer) if options.comment is None else "" if options.comment == NONE else options.comment
     plain = [
         (skipped + place, line)
         for place, line in enumerate(body)
-        if line.strip() and not (comment and re.match(comment_pattern(comment), line))
+        if place in inner or (line.strip() and not (comment and re.match(comment_pattern(comment), line)))
     ]
     if not plain:
         raise FileError("it has no lines but comments.")
@@ -266,12 +269,31 @@ def _comment(lines: list[str]) -> str:
     return ""
 
 
+def _lines_within_values(lines: list[str], delimiters: str, quote: str) -> set[int]:
+    """The places of lines that begin between quotes."""
+    if not any(quote in line for line in lines):
+        return set()
+    found: set[int] = set()
+    place = 0
+    text = "".join(line if line.endswith("\n") else line + "\n" for line in lines)
+    row = re.compile(row_pattern(delimiters, quote), re.M)
+    start = 0
+    while start < len(text):
+        match = row.match(text, start)
+        end = text.index("\n", start) + 1 if match is None else match.end()
+        count = text.count("\n", start, end)
+        found.update(range(place + 1, place + count))
+        start, place = end, place + count
+    return found
+
+
 def _has_single_quotes(lines: list[str]) -> bool:
-    """Whether values stand between single quotes, and none between double ones."""
-    begin, end, text = r"(?:^|[,;\t| ])", r"(?:[,;\t| ]|$)", "".join(lines)
+    """Whether values stand between single quotes, none between double ones, and words have no apostrophes."""
+    begin, end, text = r"(?:^|(?<=[,;\t| ]))", r"(?=[,;\t| ]|$)", "".join(lines)
     # A value over several lines has no delimiter: apostrophes stand in words.
     single = re.compile(rf"{begin}'(?:(?:[^'\n]|'')*|[^',;\t|]*)'{end}", re.M)
-    return single.search(text) is not None and re.search(r'(?:^|[,;\t|])"', text, re.M) is None
+    rest, count = single.subn("", text)
+    return bool(count) and re.search(r'(?:^|[,;\t|])"|[^\W\d_]\'|\'[^\W\d_]', rest, re.M) is None
 
 
 def _has_short_header(
@@ -392,7 +414,8 @@ def guess_delimiter(lines: list[str], quote: str = '"', expected: str = "") -> s
     with nothing else: they also stand in names and words.
     """
     lines = lines[:LINES]
-    if len(lines) > 1 and all(_is_amount(line) for line in lines[1:]):
+    names = cells_of(lines[:1], ",", quote)
+    if len(lines) > 1 and all(map(_is_amount, lines[1:])) and (_is_amount(lines[0]) or len(names[0]) == 1):
         return next((mark for mark in DELIMITERS if not any(mark in line for line in lines)), ";")
     rows = {delimiter: cells_of(lines, delimiter, quote) for delimiter in DELIMITERS}
     found = {delimiter: Table.of(cells) for delimiter, cells in rows.items() if cells}

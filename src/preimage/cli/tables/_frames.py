@@ -4,6 +4,7 @@ import codecs
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,13 @@ import numpy as np
 
 from preimage._engine.typing import Array
 from preimage.cli._errors import FileError
-from preimage.cli.tables._excel import TEXT, TRUTH, Sheet
+from preimage.cli.tables._excel import ERROR, NOTHING, NUMBER, TEXT, TRUTH, Sheet
 from preimage.cli.tables._excel_cells import Change, write_cells
 from preimage.cli.tables._kinds import Kind
-from preimage.cli.tables._numbers import NotANumber, NumberFormat, Words, gaps_of
+from preimage.cli.tables._numbers import TRUTHS, NotANumber, NumberFormat, Words, gaps_of
 from preimage.cli.tables._paths import compression_of, inner_suffix, need
 from preimage.cli.tables._rewrite import Rewriter
-from preimage.cli.tables._sources import Source, compression_of_parquet
+from preimage.cli.tables._sources import Source, compression_of_parquet, with_all_digits
 
 _SUFFIX_DELIMITERS = {".tsv": "\t", ".tab": "\t", ".csv": ","}
 
@@ -238,6 +239,7 @@ class _Rows:
 
 def write_frame(path: Path, matrices: Iterator[Array], frame: Frame, kind: str, output: Path | None = None) -> None:
     """Write a result; `output` is the name that the file will have, where `path` is another one."""
+    frame = replace(frame, source=with_all_digits(frame.source, frame.changed()))
     writers = {".csv": _write_text, ".parquet": _write_parquet, ".xlsx": _write_excel}
     writers[kind](path, matrices, frame, path if output is None else output)
 
@@ -360,23 +362,31 @@ def _changed_cells(matrices: Iterator[Array], frame: Frame, sheet: Sheet) -> Ite
     """The cells of a sheet that get new values, which are text where all others of the column are."""
     row = sheet.first_row
     for batch in frame.batches(matrices):
-        new = {place: _new_values(cells, sheet.columns[place]) for place, cells in enumerate(batch) if cells.form}
+        new = {place: _new_values(cells, sheet, row, place) for place, cells in enumerate(batch) if cells.form}
         for values in zip(*new.values()):
             yield from ((row, place, value) for place, value in zip(new, values) if value is not None)
             row += 1
 
 
-def _new_values(cells: Cells, kinds: set[str]) -> list[Any]:
-    """The values for some cells of a column, and None for those that stay; `kinds` says what its cells are."""
+def _new_values(cells: Cells, sheet: Sheet, first: int, place: int) -> list[Any]:
+    """The values for cells of a column from some row on, of the types that they had, and None for those that stay."""
     if cells.numbers is None or cells.form is None:
         return [None] * len(cells.there)
     texts, numbers = cells.form.texts(cells.numbers), cells.form.rounded(cells.numbers).tolist()
     are_new = gaps_of(cells.there, cells.form).to_pylist() if cells.only_gaps else [True] * len(texts)
-    if kinds == {TRUTH}:
-        values = [number >= 0.5 for number in numbers]
-    else:
-        values = texts if kinds == {TEXT} or isinstance(cells.form, Words) else numbers
+    # Cells that were empty, or errors, become what the others are.
+    common = next(iter(sheet.columns[place])) if len(sheet.columns[place]) == 1 else NUMBER
+    known = (kinds[place] for kinds in sheet.kinds[first : first + len(texts)])
+    kinds = (common if kind in (NOTHING, ERROR) else kind for kind in known)
+    values = map(partial(_typed, isinstance(cells.form, Words)), kinds, texts, numbers)
     return [value if is_new and text else None for value, is_new, text in zip(values, are_new, texts)]
+
+
+def _typed(is_word: bool, kind: str, text: str, number: float) -> Any:
+    """A value for a cell of some kind."""
+    if kind == TRUTH and text.lower() in TRUTHS:
+        return bool(TRUTHS[text.lower()])
+    return text if is_word or kind == TEXT else number
 
 
 def _no_formula(sheet: Any, value: Any) -> Any:
