@@ -273,7 +273,7 @@ def _lines_within_values(lines: list[str], delimiters: str, quote: str) -> set[i
     """The places of lines that begin between quotes."""
     if not any(quote in line for line in lines):
         return set()
-    found, place = set(), 0
+    found, place = set[int](), 0
     text = "".join(line if line.endswith("\n") else line + "\n" for line in lines)
     row = re.compile(row_pattern(delimiters, quote), re.M)
     start = 0

@@ -391,6 +391,10 @@ class Words:
     def texts(self, numbers: Array) -> list[str]:
         return ["" if number != number else self.categories[int(number)] for number in self.rounded(numbers).tolist()]
 
+    def of_more(self, texts: Any) -> "Words":
+        """As of `NumberFormat`: the words are all known."""
+        return self
+
     def values(self, texts: Any) -> Array:
         """As of `NumberFormat`."""
         arrow, compute = need("pyarrow"), need("pyarrow.compute")
