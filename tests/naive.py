@@ -4,6 +4,7 @@ from itertools import combinations_with_replacement
 from math import factorial
 
 import numpy as np
+from scipy.optimize import minimize
 
 
 def gram(kernel, X, Y):
@@ -68,3 +69,27 @@ def conditional_mean(X, Z, known, *, n_components, noise):
         gain = covariance[np.ix_(~here, here)] @ np.linalg.inv(covariance[np.ix_(here, here)])
         row[~here] = mean[~here] + gain @ (row - mean)[here]
     return Z
+
+
+def interval_machine(K, lower, upper, below, above, weights, alpha, intercept):
+    """The minimum of Σ wᵢ·(cost of fᵢ outside of an interval) + α‖f‖² over functions of the kernel, by its dual.
+
+    Of multipliers γ − δ of rows, 0 ≤ γᵢ ≤ below·wᵢ and 0 ≤ δᵢ ≤ above·wᵢ, by a solver that knows nothing of kernels.
+    """
+    n = len(K)
+    ends = np.concatenate([np.where(np.isfinite(lower), lower, 0), -np.where(np.isfinite(upper), upper, 0)])
+    most = np.concatenate([below * weights * np.isfinite(lower), above * weights * np.isfinite(upper)])
+    difference = np.hstack([np.eye(n), -np.eye(n)])
+    Q = difference.T @ K @ difference / (2 * alpha)
+    sums = difference.sum(axis=0)
+    constraints = [{"type": "eq", "fun": lambda g: sums @ g, "jac": lambda g: sums}] if intercept else []
+    found = minimize(
+        lambda g: g @ Q @ g / 2 - ends @ g,
+        most / 2,
+        jac=lambda g: Q @ g - ends,
+        bounds=list(zip(np.zeros(2 * n), most)),
+        constraints=constraints,
+        method="SLSQP",
+        options={"ftol": 1e-14, "maxiter": 1000},
+    )
+    return -found.fun

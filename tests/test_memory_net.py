@@ -240,6 +240,16 @@ ROUTES = {
     "LinearProgrammingClassifier": (lambda: LinearProgrammingClassifier(gamma=GAMMA), (X, CLASSES), ("predict",)),
     "LinearProgrammingRegressor": (lambda: LinearProgrammingRegressor(gamma=GAMMA), (X, TARGETS), ("predict",)),
     "SparseGreedyRegressor": (lambda: SparseGreedyRegressor(gamma=GAMMA), (X, TARGETS), ("predict",)),
+    "logistic machine": (
+        lambda: SparseGreedyClassifier(gamma=GAMMA, loss="logistic", max_memory="1MB"),
+        (X, COIN),
+        ("predict_proba",),
+    ),
+    "support vector machine on landmarks": (
+        lambda: SparseGreedyClassifier(gamma=GAMMA, loss="hinge", max_memory="1MB"),
+        (X, COIN),
+        ("predict",),
+    ),
     "CompressedClassifier": (lambda: CompressedClassifier(SVC(gamma=GAMMA), 3), (X, COIN), ("predict",)),
     "CompressedRegressor": (lambda: CompressedRegressor(SVR(gamma=GAMMA), 3), (X, TARGETS), ("predict",)),
     "CompressedDetector": (lambda: CompressedDetector(OneClassSVM(gamma=GAMMA), 3), (X,), ("predict",)),

@@ -96,6 +96,12 @@ ESTIMATORS = [
     LinearProgrammingRegressor(10, kernel="linear", fit_intercept=False),
     SparseGreedyClassifier(),
     SparseGreedyClassifier("rpcholesky", alpha=[0.01]),
+    SparseGreedyClassifier(loss="logistic"),
+    SparseGreedyClassifier(loss="hinge", class_weight="balanced"),
+    SparseGreedyClassifier(loss="squared_hinge", kernel="linear"),
+    SparseGreedyRegressor(loss="huber"),
+    SparseGreedyRegressor(loss="epsilon_insensitive"),
+    SparseGreedyRegressor(loss="quantile", quantile=0.7, max_memory=1000),
 ]
 
 # Weights count rows, not chances to be chosen: rows in another order give other landmarks.

@@ -79,7 +79,8 @@ def with_option(options, field, value):
     if field in ("header", "no_header"):
         return replace(options, header=field == "header")
     if field in ("missing", "exclude", "columns"):
-        return replace(options, **{field: tuple(dict.fromkeys((*(getattr(options, field) or ()), value)))})
+        value = value if isinstance(value, tuple) else (value,)
+        return replace(options, **{field: tuple(dict.fromkeys((*(getattr(options, field) or ()), *value)))})
     if field == "skip_ragged":
         return replace(options, skip_ragged=True)
     return replace(options, **{field: value})

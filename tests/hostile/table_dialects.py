@@ -612,7 +612,8 @@ def possible(case):
             recipe = replace(recipe, gap="NA")
         if recipe.header in ("units", "brackets"):
             recipe = replace(recipe, header="one")
-        if recipe.above == "titles":  # of two lines with one word each, either may be the name
+        # Of two lines with one word each, either may be the name, as may be the words of a comment.
+        if recipe.above == "titles" or (recipe.above == "comments" and recipe.header == "none"):
             recipe = replace(recipe, above="")
     if recipe.end == "\r":
         columns = [with_cells(column, lambda text: text.replace("\n", " ")) for column in columns]

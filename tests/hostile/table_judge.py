@@ -3,7 +3,7 @@
 import bz2
 import gzip
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 import numpy as np
@@ -13,7 +13,6 @@ from table_dialects import (
     MARKS,
     PLAIN_ENCODINGS,
     bytes_of,
-    footer_cells,
     lines_above,
     name_of,
     pieces_of,
@@ -52,7 +51,7 @@ def judged(case, folder, seed=0):
     kind = "misread"
     try:
         found, options, rounds = read_with_cures(case, path)
-        check_exact(case, found)
+        check_exact(case, found, options.columns is not None)
         kind = "damaged"
         check_written(case, found, options, np.random.default_rng(seed), folder)
     except Refused as error:
@@ -66,9 +65,9 @@ def judged(case, folder, seed=0):
     return Outcome("refused" if rounds else "exact", rounds[0] if rounds else "", tuple(rounds))
 
 
-def read_with_cures(case, path):
+def read_with_cures(case, path, options=DEFAULTS):
     """The file as it is understood, with the options that its refusals name and that the truth agrees with."""
-    options, rounds = DEFAULTS, []
+    rounds = []
     while True:
         try:
             return understood(path, options), options, rounds
@@ -91,10 +90,11 @@ def true_option(case, field, value):
     if field in ("header", "no_header"):
         return (recipe.header != "none") == (field == "header"), None
     if field in ("skip", "skip_footer"):
-        count = len(lines_above(case)) if field == "skip" else len(footer_lines(case))
+        # Comments and lines of separators alone are no lines of a footer.
+        count = len(lines_above(case)) if field == "skip" else int(recipe.footer == "total" and len(columns) > 1)
         return value in (str(count), "N"), count
     if field == "missing":
-        return value is not None and (value == recipe.gap), value
+        return value is not None and same_letters(value, recipe.gap, "cp1252", recipe.encoding), value
     if field == "exclude":
         names = [case.named(column) for column in columns if column.kind != "measurement"]
         names += [str(place + 1) for place, column in enumerate(columns) if column.kind != "measurement"]
@@ -103,6 +103,11 @@ def true_option(case, field, value):
     if field == "index":
         place = index_place(case)
         return (value == "none") if place is None else value in (str(place + 1), columns[place].name), value
+    if field == "columns":
+        names = [
+            case.named(column) if recipe.header != "none" else str(place) for place, column in enumerate(columns, 1)
+        ]
+        return True, tuple(name for name, column in zip(names, columns) if column.kind == "measurement")
     true = {
         "decimal": recipe.locale.decimal,
         "thousands": next((c.notation.thousands for c in columns if c.notation.thousands), None),
@@ -119,15 +124,11 @@ def true_option(case, field, value):
     return is_any or words.get(value, value) == true[field], true[field]
 
 
-def footer_lines(case):
-    return [*footer_cells(case), *(["#"] if case.recipe.footer == "comment" else [])]
-
-
 def index_place(case):
     return next((place for place, column in enumerate(case.columns) if column.is_index), None)
 
 
-def check_exact(case, found):
+def check_exact(case, found, are_given=False):
     """Compare what was understood with the truth."""
     recipe, columns = case.recipe, case.columns
     if len(found.kinds) != len(columns):
@@ -146,7 +147,7 @@ def check_exact(case, found):
     elif found.units is not None and recipe.header != "brackets" and any(found.units):
         raise Wrong(f"units {found.units} where there are none")
     check_kinds(case, found)
-    check_values(columns, found)
+    check_values(columns, found, are_given)
     for column, texts in zip(columns, found.texts):
         for row, text in enumerate(texts):
             expected = column.text(row)
@@ -198,8 +199,10 @@ def shown(column):
     return f"{column.name!r} {', '.join(map(repr, texts[:3]))}"
 
 
-def check_values(columns, found):
+def check_values(columns, found, are_given):
     expected = [place for place, kind in enumerate(found.kinds) if kind == "measurement" and place != found.index]
+    if are_given:
+        expected = [place for place, column in enumerate(columns) if column.kind == "measurement"]
     if list(found.taken) != expected:
         raise Wrong(f"values from columns {list(found.taken)} for {expected}")
     for place, values in zip(expected, found.values.T):
@@ -219,6 +222,8 @@ def check_written(case, found, options, rng, folder):
         known = [cell for cell in column.cells if cell is not None]
         for row in range(case.n_rows):
             meant[row, place] = str(rng.choice(known))
+        if column.notation.minus == "()":  # a column of brackets alone holds the errors of another one
+            meant[0, place] = next(cell for cell in known if not cell.startswith("-"))
     gaps = {(row, place): plain for (row, place), plain in meant.items() if case.columns[place].cells[row] is None}
     output = folder / ("out_" + name_of(case))
     for changed, is_impute in ((gaps, True), (meant, False)):
@@ -232,7 +237,7 @@ def check_written(case, found, options, rng, folder):
                 denoise(found, with_noise(matrix, taken, rng), output)
             what = "impute" if is_impute else "denoise"
             check_cells(case, decompressed(output), changed, what)
-            check_read_back(output, options, matrix, what)
+            check_read_back(case, output, options, matrix, what)
         finally:
             output.unlink(missing_ok=True)
 
@@ -253,9 +258,9 @@ def with_noise(matrix, columns, rng):
     return noisy
 
 
-def check_read_back(output, options, matrix, what):
+def check_read_back(case, output, options, matrix, what):
     try:
-        again = understood(output, options)
+        again = read_with_cures(case, output, options)[0]
     except Refused as error:
         raise Wrong(f"{what}: what was written is refused: {error}".replace(str(output), "FILE")) from error
     if again.values.shape != matrix.shape or not np.array_equal(again.values, matrix):
@@ -290,14 +295,23 @@ def check_cells(case, data, changed, what):
         column, plain = case.columns[place[1]], changed[place]
         if token[:1] == recipe.quote and token[-1:] == recipe.quote and len(token) > 1:
             token = token[1:-1].replace(2 * recipe.quote, recipe.quote)
+        notation, token = without_outer_blanks(column.notation, token)
         try:
-            number = column.notation.plain(token)
+            number = notation.plain(token)
         except ValueError as error:
             raise Wrong(f"{what}: notation: {error}; the column has {shown(column)}") from error
         if Decimal(number) != Decimal(plain):
             raise Wrong(f"{what}: digits: {token!r} for {column.notation.text(plain)!r}")
-        if column.decimals is not None and token != column.notation.text(plain):
+        if column.decimals is not None and token != notation.text(plain):
             raise Wrong(f"{what}: notation: {token!r} for {column.notation.text(plain)!r}")
+
+
+def without_outer_blanks(notation, token):
+    """In formats for accounts blanks around numbers align them: they say nothing."""
+    before, after = notation.before.lstrip(" "), notation.after.rstrip(" ")
+    if (before, after) == (notation.before, notation.after):
+        return notation, token
+    return replace(notation, before=before, after=after), token.strip(" ")
 
 
 def tokens_of(case, text, changed, what):

@@ -57,6 +57,19 @@ ON_CHUNKS = {
     "EmpiricalKernelMap, landmarks": (EmpiricalKernelMap(gamma=0.3, landmarks=20, whiten="data"), False),
     "SparseGreedyRegressor, on landmarks": (SparseGreedyRegressor(20, gamma=0.3, alpha="loo", random_state=0), True),
     "SparseGreedyClassifier, on landmarks": (SparseGreedyClassifier(20, gamma=0.3, random_state=0), True),
+    "SparseGreedyClassifier, logistic on landmarks": (
+        SparseGreedyClassifier(20, gamma=0.3, loss="logistic", max_memory=100),
+        True,
+    ),
+    "SparseGreedyClassifier, hinge on landmarks": (
+        SparseGreedyClassifier(20, gamma=0.3, loss="hinge", alpha="loo"),
+        True,
+    ),
+    "SparseGreedyRegressor, huber on landmarks": (SparseGreedyRegressor(20, gamma=0.3, loss="huber"), True),
+    "SparseGreedyRegressor, quantile on landmarks": (
+        SparseGreedyRegressor(20, gamma=0.3, loss="quantile", max_memory=100),
+        True,
+    ),
     "KernelProjectionPursuit, landmarks": (KernelProjectionPursuit(2, gamma=0.3, n_principal=3, landmarks=20), False),
     "SparseKernelFeatureAnalysis, by landmarks": (SparseKernelFeatureAnalysis(9, gamma=0.3), False),
     "LinearProgrammingClassifier, by landmarks": (LinearProgrammingClassifier(20, gamma=0.3, C=3), True),

@@ -101,6 +101,14 @@ CASES = [
     case("KernelNoveltyDetector", KernelNoveltyDetector(0.1, gamma=0.3)),
     case("SparseGreedyRegressor", SparseGreedyRegressor(15, gamma=0.3), "order"),
     case("SparseGreedyClassifier", SparseGreedyClassifier(15, gamma=0.3), "order"),
+    *[
+        case(f"SparseGreedyRegressor, {loss}", SparseGreedyRegressor(15, gamma=0.3, loss=loss), "order", float32=0.02)
+        for loss in ("huber", "epsilon_insensitive", "quantile")
+    ],
+    *[
+        case(f"SparseGreedyClassifier, {loss}", SparseGreedyClassifier(15, gamma=0.3, loss=loss), "order", float32=0.02)
+        for loss in ("logistic", "hinge", "squared_hinge")
+    ],
     case("KernelProjectionPursuit", KernelProjectionPursuit(2, gamma=0.3, n_principal=3, tol=1e-14), float32=0.02),
     case(
         "SparseKernelFeatureAnalysis",

@@ -80,6 +80,8 @@ CLASSIFIERS = {
     "Fisher with equal classes": KernelFisherDiscriminant(gamma=0.3, threshold="midpoint"),
     "KernelFisherDiscriminantCV": KernelFisherDiscriminantCV(),
     "SparseGreedyClassifier": SparseGreedyClassifier(15, gamma=0.3),
+    "logistic machine": SparseGreedyClassifier(15, gamma=0.3, loss="logistic"),
+    "support vector machine on landmarks": SparseGreedyClassifier(15, gamma=0.3, loss="hinge"),
     "LinearProgrammingClassifier": LinearProgrammingClassifier(15, gamma=0.3),
     "CompressedClassifier of a pipeline": CompressedClassifier(make_pipeline(*SCALED, LogisticRegression()), 8),
     "CompressedClassifier of Fisher": CompressedClassifier(KernelFisherDiscriminant(gamma=0.3), 8),
@@ -87,7 +89,12 @@ CLASSIFIERS = {
         make_pipeline(*SCALED, SGDClassifier(loss="modified_huber", random_state=0)), 8
     ),
 }
-WITHOUT_PROBABILITIES = {"SVC without probabilities", "SparseGreedyClassifier", "LinearProgrammingClassifier"}
+WITHOUT_PROBABILITIES = {
+    "SVC without probabilities",
+    "SparseGreedyClassifier",
+    "support vector machine on landmarks",
+    "LinearProgrammingClassifier",
+}
 # Classifiers that are no kernel machines, and have files only.
 IN_FILES = {
     "PenalizedDiscriminant": PenalizedDiscriminant(1.0),
@@ -110,6 +117,7 @@ OTHERS = {
     "OrientedKernelPCA": OrientedKernelPCA(3, gamma=0.3, alpha=0.1),
     "SemiSupervisedKernelPCA": SemiSupervisedKernelPCA(3, gamma=0.3),
     "SparseGreedyRegressor": SparseGreedyRegressor(15, gamma=0.3),
+    "quantile regression": SparseGreedyRegressor(15, gamma=0.3, loss="quantile"),
     "LinearProgrammingRegressor": LinearProgrammingRegressor(15, gamma=0.3),
     "CompressedRegressor": CompressedRegressor(SVR(gamma=0.3), 8),
 }

@@ -54,6 +54,11 @@ def in_memory(values: Any) -> Any:
     return values.compute() if hasattr(values, "compute") else values
 
 
+def where_computed(values: Any) -> Any:
+    """Values that are computed now and stay where that happens, for many passes: a Dask array with its workers."""
+    return values.persist() if is_dask(values) else values
+
+
 def _is_dask_frame(X: Any) -> bool:
     return type(X).__module__.split(".")[0] in ("dask", "dask_expr") and hasattr(X, "to_dask_array")
 

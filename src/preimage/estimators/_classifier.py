@@ -40,13 +40,22 @@ def class_codes(y: Array, classes: Array) -> Array:
 
 
 def with_class_weights(estimator: Any, y: Array, weights: Array | None) -> Array | None:
-    """Sample weights times class weights."""
+    """Sample weights times class weights; "balanced" gives all classes the same total weight."""
     if estimator.class_weight is None:
         return weights
-    by_class = compute_sample_weight(estimator.class_weight, y)
+    is_balanced = isinstance(estimator.class_weight, str)
+    by_class = _balanced(y, weights) if is_balanced else compute_sample_weight(estimator.class_weight, y)
     if not np.all((by_class >= 0) & np.isfinite(by_class)):
         raise ValueError(
             f"{type(estimator).__name__} needs class weights that are finite and not negative; got class_weight="
             f"{estimator.class_weight!r}."
         )
     return by_class if weights is None else by_class * weights
+
+
+def _balanced(y: Array, weights: Array | None) -> Array:
+    """For every row, the mean total weight of a class over that of its own class."""
+    classes, codes = np.unique(y, return_inverse=True)
+    totals = np.bincount(codes, weights=weights, minlength=classes.size).astype(np.float64)
+    n_present = np.count_nonzero(totals)
+    return np.divide(totals.sum() / n_present, totals, out=np.zeros_like(totals), where=totals > 0)[codes]

@@ -115,6 +115,10 @@ class LandmarkMachine(ReportsProgress, Estimator, ABC):
     def _check_y(self, y: Targets, n: int) -> np.ndarray:
         """Labels or targets of n rows, checked."""
 
+    def _row_weights(self, y: np.ndarray, weights: np.ndarray | None) -> np.ndarray | None:
+        """Weights of rows, checked, given those of the user."""
+        return weights
+
     @abstractmethod
     def _targets(self, y: np.ndarray) -> np.ndarray:
         """Targets (n, k) of the functions; sets `_output`, which says what values mean."""
@@ -127,10 +131,11 @@ class LandmarkMachine(ReportsProgress, Estimator, ABC):
         if is_lazy(X) and not is_precomputed(self.kernel):
             inputs = landmark_inputs(self, X, in_memory(y), sample_weight, min_samples=1, about_mean=False)
             y = self._check_y(in_memory(y), inputs.X.shape[0])
-            return LabelledRows(inputs.kernel, inputs.X, y, inputs.weights, np.arange(y.shape[0]))
+            return LabelledRows(inputs.kernel, inputs.X, y, self._row_weights(y, inputs.weights), np.arange(y.shape[0]))
         kernel, X = kernel_and_inputs(self, X, y)
         n = X.shape[0]
-        y, weights = self._check_y(y, n), check_weights(self, sample_weight, n)
+        y = self._check_y(y, n)
+        weights = self._row_weights(y, check_weights(self, sample_weight, n))
         kept = np.arange(n) if weights is None else np.flatnonzero(weights)
         if weights is None or kept.size == n:
             return LabelledRows(kernel, kernel.inputs(X), y, weights, kept)

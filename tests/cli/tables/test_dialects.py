@@ -376,6 +376,31 @@ CASES = {
     "a name that is missing": Case(text_of(X, header=["a", "", "c"]).encode(), names=["a", "column 2", "c"]),
     # instruments
     "preamble": Case(f"Instrument: XY 3000\nOperator: A. Nobody\n\n{PLAIN}".encode()),
+    "a title padded with separators": Case(f"Quarterly report,,\n{PLAIN}".encode()),
+    "titles and a line of separators, without names": Case(
+        f"Report,,\nof the year,,\n,,\n{text_of(X, header=None)}".encode(), names=None
+    ),
+    "a title or a name": Case(
+        f"Report,,\n{text_of(X, header=None)}".encode(),
+        refused="--skip 1 --no-header",
+        cure=TableOptions(skip=1, header=False),
+        names=None,
+    ),
+    "a title between blanks": Case(f"All values measured\n\n{text_of(X, ' ')}".encode(), ".txt"),
+    "a comment of words between blanks": Case(
+        f"# Instrument: in cellar\n{text_of(X, ' ', header=None)}".encode(), ".txt", names=None
+    ),
+    "units above percent": Case(text_of([["m", "V", "s"], *([f"{value}%" for value in row] for row in X)]).encode()),
+    "percent without units": Case(text_of([[f"{value} %" for value in row] for row in X]).encode()),
+    "money with brackets within": Case(
+        text_of(X, ";", write=lambda value: f"${value:.2f}" if value >= 0 else f" $({-value:.2f})").encode()
+    ),
+    "decimal commas and words between blanks": Case(
+        with_column("city", LETTERS, 1, delimiter="   ", write=comma).encode(), ".txt", text=("city",)
+    ),
+    "single quotes that end on another line": Case(
+        with_column("note", ["'two\nlines'", 'say "no"', "it's"] * 4, 3, delimiter="|").encode(), text=("note",)
+    ),
     "preamble with commas": Case(f"Date,2020-01-01\nSerial,17\n\n{PLAIN}".encode()),
     "units": Case(text_of([["nm", "V", "counts"], *X]).encode()),
     "units in brackets, some missing": Case(text_of([["[nm]", "", "[counts]"], *X], "\t").encode(), ".txt"),

@@ -99,11 +99,17 @@ def solve_l1_program(
     return L1Solution(alpha, b, multipliers / most, float(objective), bound, converged)
 
 
-def best_intercept(f: np.ndarray, lower: np.ndarray, upper: np.ndarray, costs: np.ndarray) -> float:
-    """The b that minimises the cost of f + b, exactly: the middle of all such b, where there are several."""
+def best_intercept(
+    f: np.ndarray, lower: np.ndarray, upper: np.ndarray, costs: np.ndarray, costs_above: np.ndarray | None = None
+) -> float:
+    """The b that minimises the cost of f + b, exactly: the middle of all such b, where there are several.
+
+    `costs` are those of one unit below, and also above where `costs_above` are not given.
+    """
+    costs_above = costs if costs_above is None else costs_above
     has_lower, has_upper = np.isfinite(lower), np.isfinite(upper)
     breaks = np.concatenate([(lower - f)[has_lower], (upper - f)[has_upper]])
-    steps = np.concatenate([costs[has_lower], costs[has_upper]])
+    steps = np.concatenate([costs[has_lower], costs_above[has_upper]])
     order = np.argsort(breaks, kind="stable")
     # The derivative is minus the costs of all lower bounds at −∞, and grows by the cost of every break that is passed.
     derivative = np.cumsum(steps[order]) - costs[has_lower].sum()

@@ -13,7 +13,7 @@ from preimage.cli._errors import FileError
 from preimage.cli._options import NONE, TableOptions
 from preimage.cli.tables._columns import counts_on, counts_rows, is_whole
 from preimage.cli.tables._kinds import Kind, are_codes, are_dates, kind_of_numbers
-from preimage.cli.tables._numbers import MISSING, MONEY, THOUSANDS, UNITS, WRITTEN, NumberFormat
+from preimage.cli.tables._numbers import BLANKS, MISSING, MONEY, THOUSANDS, UNITS, WRITTEN, NumberFormat
 from preimage.cli.tables._paths import inner_suffix
 from preimage.cli.tables._text import (
     ZERO_BYTES,
@@ -163,7 +163,7 @@ def _titles(
     Spreadsheets write as many separators below a title as in the table; between blanks, words of a title are values.
     """
     rows = [cells for _, cells in numbered]
-    are_alone = [not any(map(str.strip, cells[1:])) for cells in rows]
+    are_alone = [not any(map(str.strip, cells[1:])) and WRITTEN.fullmatch(cells[0].strip()) is None for cells in rows]
     count = are_alone.index(False) if table.width > 1 and False in are_alone else 0
     if dialect.delimiter == " ":
         is_worded = lambda cells: not any(map(_DOT.is_number, cells))
@@ -191,7 +191,7 @@ def _empty_lines(numbered: list[tuple[int, list[str]]], lines: list[str]) -> lis
 
 def _check_preamble(last: tuple[int, list[str]], first: tuple[int, list[str]], table: "Table") -> None:
     """Refuse a table without names right below a line that may have them, although it has another number."""
-    if len(last[1]) > 1 and first[0] == last[0] + 1:
+    if len(last[1]) > 1 and any(map(str.strip, last[1])) and first[0] == last[0] + 1:
         raise FileError(
             f"line {last[0] + 1} has {len(last[1])} values, and {table.width} are below it: names, of which some are "
             f"missing or hold the delimiter? Correct that line, or read the rows without names: --skip {first[0]} "
@@ -292,7 +292,7 @@ def _has_single_quotes(lines: list[str]) -> bool:
     # A value over several lines has no delimiter: apostrophes stand in words.
     single = re.compile(rf"{begin}'(?:(?:[^'\n]|'')*|[^',;\t|]*)'{end}", re.M)
     rest, count = single.subn("", text)
-    return bool(count) and re.search(rf"{begin}\"|[^\W\d_]'|'[^\W\d_]", rest, re.M) is None
+    return bool(count) and re.search(r"(?:^|[,;\t|])\"|[^\W\d_]'|'[^\W\d_]", rest, re.M) is None
 
 
 def _has_short_header(
@@ -301,9 +301,17 @@ def _has_short_header(
     """Whether the line before the table has a name for every column but one: R does so, where rows have names."""
     rows = [cells for _, cells in numbered[table.first : LINES] if len(cells) == table.width]
     is_next = bool(lines[numbered[table.first][0] - 1].strip())
-    if len(numbered[table.first - 1][1]) != table.width - 1 or table.width == 1 or not is_next:
+    firsts = [cells[0].strip() for cells in rows]
+    are_names = len(set(firsts)) == len(firsts) and all(map(_may_name_a_row, firsts))
+    are_names = are_names or not any(cells[-1].strip() for cells in rows)  # a delimiter at the end of rows
+    if len(numbered[table.first - 1][1]) != table.width - 1 or table.width == 1 or not (is_next and are_names):
         return False
     return is_header(rows[0], rows[1:], _numbers(rows[1:] or rows, options)) is not True
+
+
+def _may_name_a_row(text: str) -> bool:
+    """Whether a text is a word, or a whole number."""
+    return is_whole(text) or WRITTEN.fullmatch(text) is None
 
 
 def _regular(rows: list[list[str]], width: int) -> list[list[str]]:
@@ -435,7 +443,9 @@ def guess_delimiter(lines: list[str], quote: str = '"', expected: str = "") -> s
 def _is_amount(line: str) -> bool:
     """Whether a line is one number with a sign of money or percent, and nothing else."""
     part = WRITTEN.fullmatch(line.strip("\n\"' "))
-    return part is not None and bool(part["prefix"] or re.search(rf"(?:{MONEY}|{UNITS})$", part["suffix"] or ""))
+    if part is None or not any(test(part["body"]) for test in (_DOT.is_number, _COMMA.is_number, _is_grouped)):
+        return False
+    return bool(part["prefix"] or re.search(rf"(?:{MONEY}|{UNITS})$", part["suffix"] or ""))
 
 
 def _is_strong(table: Table, rows: list[list[str]]) -> bool:
@@ -465,7 +475,8 @@ def _beats_blanks(mark: str, tables: dict[str, Table], words: list[list[str]], l
 def _check_two_columns(rows: list[list[str]]) -> None:
     """Refuse pairs of whole numbers without names that are decimal numbers as well, unless the first ones count."""
     pairs = [row for row in rows if len(row) == 2]
-    could_be_one = len(rows[0]) == 2 and all(_COMMA.is_number(",".join(pair)) for pair in pairs)
+    is_one = lambda text: _COMMA.is_number(text) or _is_grouped(text)
+    could_be_one = len(rows[0]) == 2 and all(is_one(",".join(pair)) for pair in pairs)
     have_zeros = any(re.match(r"0\d", second) for _, second in pairs)  # decimals begin with zeros, numbers do not
     if could_be_one and (have_zeros or not counts_rows([first for first, _ in pairs])):
         raise FileError(
@@ -533,6 +544,7 @@ def _option_word(mark: str) -> str:
 
 
 def _is_grouped(text: str) -> bool:
+    text = text.translate(dict.fromkeys(map(ord, BLANKS), " ") | {ord("’"): "'"})
     return any(both.is_number(text) for both in _GROUPED)
 
 
@@ -553,9 +565,8 @@ def is_header(first: Sequence[str], rows: Rows, numbers: NumberFormat) -> bool |
     judged = [place for place, kind in enumerate(kinds) if kind in (Kind.MEASUREMENT, Kind.TRUTH, Kind.MIXED)]
     if not judged:
         return True
-    cells = [first[place] for place in judged]
-    figures = [place for place in judged if numbers.is_number(first[place])]
-    words = [cell for cell in cells if not numbers.is_number(cell) and not numbers.is_missing(cell)]
+    figures = [place for place in judged if numbers.is_number(first[place]) or forms[place].is_number(first[place])]
+    words = [first[place] for place in judged if place not in figures and not numbers.is_missing(first[place])]
     if all(cell.strip().lower() in ("true", "false") for cell in words) and words:
         truths = [place for place in judged if kinds[place] is Kind.TRUTH]
         return None if len(words) > len(truths) else False
@@ -602,7 +613,8 @@ def _numbers_are_names(
     rows_increase = float(np.mean(np.all(np.diff(values, axis=1) > 0, axis=1)))
     steps = np.diff(names)
     is_even = bool(np.allclose(steps, steps[0], rtol=1e-6))
-    if np.array_equal(names - names[0], np.arange(len(names))) and names[0] in (0, 1):
+    every = [numbers.value(cell) if numbers.is_number(cell) else np.nan for cell in first]  # columns of words too
+    if np.array_equal(np.array(every) - every[0], np.arange(len(every))) and every[0] in (0, 1):
         is_rare = far > 0.5 or len(names) > FEW_CHANCES  # a row of values is 0, 1, 2, ... hardly ever
         return True if any(has_other_type) or (is_rare and rows_increase < 0.5) else None
     if rows_increase >= 0.5:

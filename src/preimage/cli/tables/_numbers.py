@@ -35,9 +35,10 @@ UNITS = r"%|‰|°[CF]?|℃|℉"
 _BODY = rf"[.,]?[0-9](?:[0-9.,'’{BLANKS}]*[0-9])?\.?(?:[eEdD][-+]?[0-9]+)?"
 # A number with all that people write around it.
 WRITTEN = re.compile(
-    rf"(?P<open>\()?(?P<sign>[{MINUS}+])?(?P<prefix>(?:{MONEY})[{BLANKS}]?)?(?P<sign2>[{MINUS}+])?(?P<body>{_BODY})"
+    rf"(?P<open>\()?(?P<sign>[{MINUS}+])?(?P<prefix>(?:{MONEY})[{BLANKS}]?)?(?P<sign2>[{MINUS}+(])?(?P<body>{_BODY})"
     rf"(?P<suffix>[{BLANKS}]?(?:{MONEY}|{UNITS})|[{BLANKS}][^\W\d_][^\s\d;,]{{0,5}})?(?P<close>\))?"
 )
+_KNOWN_UNIT = re.compile(f"{MONEY}|{UNITS}")
 # Numbers with more digits than this have all that double precision gives, and are written so.
 ALL_DIGITS = 15
 TOO_LARGE = "has more digits than double precision, as codes do"
@@ -133,9 +134,9 @@ class Digits:
         if self.exponent:
             return f"{size:.{self.decimals}e}".replace("e", self.exponent)
         text = f"{size:{',' if is_grouped else ''}.{self.decimals}f}"
-        text = self.leading + text[1:] if text.startswith("0.") else text
         surplus = min(self.decimals - self.fewest, len(text) - len(text.rstrip("0")))
-        return text[: len(text) - surplus].removesuffix(".") if surplus else text
+        text = text[: len(text) - surplus].removesuffix(".") if surplus else text
+        return self.leading + text[1:] if text.startswith("0.") else text
 
 
 @dataclass(frozen=True)
@@ -190,7 +191,8 @@ class NumberFormat:
         before = rf"{re.escape(self.prefix.strip())}[{BLANKS}]?" if self.prefix else ""
         behind = rf"[{BLANKS}]?{re.escape(self.suffix.strip())}" if self.suffix else ""
         sign = rf"[{MINUS}+]?"
-        return rf"(?:{sign}{before}{sign}{number}{behind}|\({before}{number}{behind}\))"
+        brackets = rf"\({before}{number}{behind}\)" + (rf"|{before}\({number}{behind}\)" if before else "")
+        return rf"(?:{sign}{before}{sign}{number}{behind}{f'|{brackets}' if self.minus == '(' else ''})"
 
     @cached_property
     def _compiled(self) -> re.Pattern[str]:
@@ -221,7 +223,7 @@ class NumberFormat:
         part = WRITTEN.fullmatch(text.strip())
         if part is None:  # infinity
             return float(text)
-        is_negative = part["open"] is not None or (part["sign"] or part["sign2"] or "+") in MINUS
+        is_negative = part["close"] is not None or (part["sign"] or part["sign2"] or "+") in MINUS
         size = float(self._bare(part["body"]).replace(self.decimal, ".").upper().replace("D", "E"))
         return -size if is_negative else size
 
@@ -236,16 +238,16 @@ class NumberFormat:
         found = [text.strip() for text in texts if not self.is_missing(text)]
         parts = [part for text in found if (part := WRITTEN.fullmatch(text)) is not None]
         around = [((part["prefix"] or "").strip(), (part["suffix"] or "").strip()) for part in parts]
-        brackets = [part["open"] is not None for part in parts]
-        column, is_whole = self, all((part["open"] is None) == (part["close"] is None) for part in parts)
+        brackets = [part["open"] is not None or part["sign2"] == "(" for part in parts]
+        column, is_whole = self, all(is_open == (part["close"] is not None) for is_open, part in zip(brackets, parts))
         # Numbers all of which are between brackets may be errors of those next to them.
-        if parts and len(parts) == len(found) and len(set(around)) == 1 and is_whole and not all(brackets):
+        if parts and len(set(around)) == 1 and is_whole and not all(brackets) and self._are_most(parts, found):
             signs = [sign for part in parts if (sign := part["sign"] or part["sign2"] or "+") != "+"]
             minus = "(" if any(brackets) else next(iter(signs), "-")
             prefix, suffix = (parts[0][name] or "" for name in ("prefix", "suffix"))
             is_inner = any(part["sign2"] for part in parts)
             column = replace(self, prefix=prefix, suffix=suffix, minus=minus, is_inner=is_inner)
-        bodies = [part["body"] for text, part in zip(found, parts) if len(parts) == len(found)]
+        bodies = [part["body"] for part in parts]
         is_grouped = bool(self.thousands) and any(self.thousands in body for body in bodies)
         return replace(column, is_grouped=is_grouped, digits=Digits.of(list(map(self._bare, bodies)), self.decimal))
 
@@ -265,6 +267,11 @@ class NumberFormat:
         found = [text for text in compute.unique(texts).to_pylist() if not self.is_missing(text)]
         more = self.of_column(found).digits if found else digits
         return replace(self, digits=digits.with_more(more))
+
+    def _are_most(self, parts: Sequence[re.Match[str]], found: Sequence[str]) -> bool:
+        """Whether all texts are numbers, or half of them with a known sign: others are marks of missing values then."""
+        unit = (parts[0]["prefix"] or parts[0]["suffix"] or "").strip()
+        return len(parts) == len(found) or (2 * len(parts) >= len(found) and _KNOWN_UNIT.fullmatch(unit) is not None)
 
     def _bare(self, body: str) -> str:
         return body.replace(self.thousands, "") if self.thousands else body
@@ -301,7 +308,10 @@ class NumberFormat:
             text = text.translate({ord("."): self.decimal, ord(","): self.thousands})
         minus = self.minus if number < 0 and self.minus != "(" else ""
         text = f"{self.prefix}{minus}{text}" if self.is_inner else f"{minus}{self.prefix}{text}"
-        return f"({text}{self.suffix})" if number < 0 and self.minus == "(" else text + self.suffix
+        if number >= 0 or self.minus != "(":
+            return text + self.suffix
+        inner = text.removeprefix(self.prefix)
+        return f"{self.prefix}({inner}{self.suffix})" if self.is_inner else f"({text}{self.suffix})"
 
     @property
     def is_whole(self) -> bool:

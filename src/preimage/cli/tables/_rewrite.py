@@ -159,10 +159,11 @@ class Rewriter:
         known = inner[1:-1].replace(2 * quote, quote) if is_quoted else inner
         if not new or (self.only_gaps and not self.formats[place].is_missing(self._meant(known))):
             return
+        # Blanks around a value stay, between its quotes or, where quotes are new, within these.
+        new = _with_blanks(new, known if is_quoted else cell)
         if is_quoted or self._separator in new or quote in new:
             new = quote + new.replace(quote, 2 * quote) + quote
-        start = cell.index(inner)
-        record.replace(place, cell[:start] + new + cell[start + len(inner) :])
+        record.replace(place, _with_blanks(new, cell) if is_quoted else new)
 
     def _check_rest(self, lines: list[str]) -> None:
         """Refuse rows behind those of the result, except a footer."""
@@ -172,6 +173,13 @@ class Rewriter:
         rows = [line for line in filled if comment is None or not comment.match(line)]
         if len(rows) > (dialect.skip_footer or 0) and not dialect.skip_ragged:
             raise FileError(_CHANGED)
+
+
+def _with_blanks(new: str, old: str) -> str:
+    """A text between the blanks that another one has around it, if that is more than blanks."""
+    inner = old.strip(" \t")
+    start = old.index(inner)
+    return old[:start] + new + old[start + len(inner) :] if inner else new
 
 
 class _Record:

@@ -1,0 +1,240 @@
+"""Losses of machines on landmarks: values, derivatives and conjugates, row by row, in NumPy and double precision."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+from scipy.special import expit, logsumexp, softmax, xlogy
+
+from preimage._engine.registry import Part, Registry
+
+
+class Loss(ABC):
+    r"""A convex function of a value f and a target y; targets of classes are −1 and +1.
+
+    The derivative with the other sign, :math:`a = -\ell'(y, f)`, is the multiplier of a row in the dual problem:
+    positive where a larger value would cost less. All arrays are of shape (n, k), one column per function.
+    """
+
+    #: Whether the k functions have one loss together; otherwise they are k problems.
+    is_joint = False
+    #: What the loss is multiplied by where targets, values and lengths in it are doubled: 2 to this power.
+    degree = 1
+
+    @abstractmethod
+    def value(self, F: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        """ℓ(y, f); of shape (n, 1) where it is joint."""
+
+    @abstractmethod
+    def conjugate(self, A: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        r""":math:`\sup_f (-a f - \ell(y, f))` where that is finite; of shape (n, 1) where the loss is joint."""
+
+    def balanced(self, A: np.ndarray, weights: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        """Multipliers near those given whose weighted sums are zero, as constants that cost nothing want them.
+
+        Every loss allows smaller multipliers of the same sign: those of the sign with the larger sum are made smaller.
+        """
+        up, down = weights @ np.maximum(A, 0.0), weights @ np.maximum(-A, 0.0)
+        least = np.minimum(up, down)
+        share = lambda total: np.divide(least, total, out=np.zeros_like(total), where=total > 0)
+        return np.where(A > 0, A * share(up), A * share(down))
+
+    def in_unit(self, unit: float) -> Self:
+        """The loss for targets divided by `unit`."""
+        return self
+
+
+class SmoothLoss(Loss):
+    """A loss with a derivative everywhere, and a second derivative almost everywhere."""
+
+    @abstractmethod
+    def multipliers(self, F: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        """−ℓ′(y, f)."""
+
+    @abstractmethod
+    def curvature(self, F: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        """ℓ″(y, f); of a joint loss, its second derivative along each function alone."""
+
+    def majorant(self, F: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        """Curvature of a parabola that touches the loss at f and is nowhere below it."""
+        return self.curvature(F, Y)
+
+    def curved(self, F: np.ndarray, Y: np.ndarray, V: np.ndarray) -> np.ndarray:
+        """The second derivative times directions V, function by function or jointly."""
+        return self.curvature(F, Y) * V
+
+
+class IntervalLoss(Loss):
+    """A loss of zero inside an interval, which grows in proportion to the distance from it."""
+
+    @abstractmethod
+    def interval(self, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Its ends; infinite where there is none."""
+
+    def steepness(self) -> tuple[float, float]:
+        """What a unit below the interval costs, and a unit above it."""
+        return 1.0, 1.0
+
+    def value(self, F: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        (lower, upper), (below, above) = self.interval(Y), self.steepness()
+        return below * np.maximum(lower - F, 0.0) + above * np.maximum(F - upper, 0.0)
+
+    def conjugate(self, A: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        lower, upper = self.interval(Y)
+        return np.where(A > 0, -A * np.where(A > 0, lower, 0.0), -A * np.where(A < 0, upper, 0.0))
+
+
+@dataclass(frozen=True)
+class LogisticLoss(SmoothLoss):
+    """log(1 + exp(−yf)): minus the logarithm of the probability of the class."""
+
+    def value(self, F: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        return np.logaddexp(0.0, -Y * F)
+
+    def multipliers(self, F: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        return Y * expit(-Y * F)
+
+    def curvature(self, F: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        return expit(F) * expit(-F)
+
+    def majorant(self, F: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        size = np.maximum(np.abs(F), 1e-4)  # below, the ratio is 1/4 in double precision
+        return np.tanh(size / 2) / (2 * size)
+
+    def conjugate(self, A: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        p = np.clip(Y * A, 0.0, 1.0)
+        return xlogy(p, p) + xlogy(1 - p, 1 - p)
+
+
+@dataclass(frozen=True)
+class SoftmaxLoss(SmoothLoss):
+    r"""Minus the logarithm of :math:`e^{f_c} / \sum_j e^{f_j}` for the class c, whose target is +1."""
+
+    is_joint = True
+
+    def value(self, F: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        return (logsumexp(F, axis=1) - np.sum(np.where(Y > 0, F, 0.0), axis=1))[:, None]
+
+    def multipliers(self, F: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        return (Y > 0) - softmax(F, axis=1)
+
+    def curvature(self, F: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        P = softmax(F, axis=1)
+        return P * (1 - P)
+
+    def curved(self, F: np.ndarray, Y: np.ndarray, V: np.ndarray) -> np.ndarray:
+        P = softmax(F, axis=1)
+        return P * (V - np.sum(P * V, axis=1, keepdims=True))
+
+    def conjugate(self, A: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        P = np.clip((Y > 0) - A, 0.0, 1.0)
+        return np.sum(xlogy(P, P), axis=1, keepdims=True)
+
+    def balanced(self, A: np.ndarray, weights: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        """Probabilities are mixed with as little as possible of others, the same for all rows, that balance them."""
+        members = Y > 0
+        frequencies, excess = weights @ members / weights.sum(), weights @ A / weights.sum()
+        # The others are frequencies + excess (1 − t)/t, which must not be negative.
+        size = np.abs(excess)
+        t = float(np.max(np.divide(size, size + frequencies, out=np.zeros_like(size), where=size > 0)))
+        return members - ((1 - t) * (members - A) + t * frequencies + (1 - t) * excess)
+
+
+@dataclass(frozen=True)
+class SquaredHingeLoss(SmoothLoss):
+    """max(0, 1 − yf)²."""
+
+    def value(self, F: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        return np.maximum(1 - Y * F, 0.0) ** 2
+
+    def multipliers(self, F: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        return 2 * Y * np.maximum(1 - Y * F, 0.0)
+
+    def curvature(self, F: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        return np.where(Y * F < 1, 2.0, 0.0)
+
+    def majorant(self, F: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        return np.full(F.shape, 2.0)
+
+    def conjugate(self, A: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        return A**2 / 4 - Y * A
+
+
+@dataclass(frozen=True)
+class HuberLoss(SmoothLoss):
+    """(y − f)² up to errors of ε, and 2ε|y − f| − ε² beyond: the derivative grows no further."""
+
+    epsilon: float = 0.1
+    degree = 2
+
+    def value(self, F: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        error = Y - F
+        inner = np.clip(error, -self.epsilon, self.epsilon)
+        return inner * (2 * error - inner)
+
+    def multipliers(self, F: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        return 2 * np.clip(Y - F, -self.epsilon, self.epsilon)
+
+    def curvature(self, F: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        return np.where(np.abs(Y - F) <= self.epsilon, 2.0, 0.0)
+
+    def majorant(self, F: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        return 2 * self.epsilon / np.maximum(np.abs(Y - F), self.epsilon)
+
+    def conjugate(self, A: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        return A**2 / 4 - Y * A
+
+    def in_unit(self, unit: float) -> Self:
+        return replace(self, epsilon=self.epsilon / unit)
+
+
+@dataclass(frozen=True)
+class HingeLoss(IntervalLoss):
+    """max(0, 1 − yf): support vector machines."""
+
+    def interval(self, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return np.where(Y > 0, 1.0, -np.inf), np.where(Y > 0, np.inf, -1.0)
+
+
+@dataclass(frozen=True)
+class EpsilonInsensitiveLoss(IntervalLoss):
+    """max(0, |y − f| − ε): support vector regression."""
+
+    epsilon: float = 0.1
+
+    def interval(self, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return Y - self.epsilon, Y + self.epsilon
+
+    def in_unit(self, unit: float) -> Self:
+        return replace(self, epsilon=self.epsilon / unit)
+
+
+@dataclass(frozen=True)
+class QuantileLoss(IntervalLoss):
+    """q(y − f) for values that are too small, (1 − q)(f − y) for others: a fraction q of the targets is below f."""
+
+    quantile: float = 0.5
+
+    def interval(self, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return Y, Y
+
+    def steepness(self) -> tuple[float, float]:
+        return self.quantile, 1 - self.quantile
+
+
+CLASSIFICATION_LOSSES: Registry[Loss] = Registry(
+    "loss",
+    Part("logistic", LogisticLoss, "minus the logarithm of the probability of the class"),
+    Part("hinge", HingeLoss, "in proportion to what a value lacks of the margin, as support vector machines"),
+    Part("squared_hinge", SquaredHingeLoss, "the square of what a value lacks of the margin"),
+)
+
+REGRESSION_LOSSES: Registry[Loss] = Registry(
+    "loss",
+    Part("huber", HuberLoss, "squares of small errors, and large errors in proportion to their size"),
+    Part("epsilon_insensitive", EpsilonInsensitiveLoss, "errors beyond ε in proportion to their size"),
+    Part("quantile", QuantileLoss, "errors upwards and downwards at different prices"),
+)
