@@ -273,8 +273,7 @@ def _lines_within_values(lines: list[str], delimiters: str, quote: str) -> set[i
     """The places of lines that begin between quotes."""
     if not any(quote in line for line in lines):
         return set()
-    found: set[int] = set()
-    place = 0
+    found, place = set[int](), 0
     text = "".join(line if line.endswith("\n") else line + "\n" for line in lines)
     row = re.compile(row_pattern(delimiters, quote), re.M)
     start = 0
@@ -293,7 +292,7 @@ def _has_single_quotes(lines: list[str]) -> bool:
     # A value over several lines has no delimiter: apostrophes stand in words.
     single = re.compile(rf"{begin}'(?:(?:[^'\n]|'')*|[^',;\t|]*)'{end}", re.M)
     rest, count = single.subn("", text)
-    return bool(count) and re.search(r'(?:^|[,;\t|])"|[^\W\d_]\'|\'[^\W\d_]', rest, re.M) is None
+    return bool(count) and re.search(r"(?:^|[,;\t|])\"|[^\W\d_]'|'[^\W\d_]", rest, re.M) is None
 
 
 def _has_short_header(

@@ -251,11 +251,6 @@ class NumberFormat:
         is_grouped = bool(self.thousands) and any(self.thousands in body for body in bodies)
         return replace(column, is_grouped=is_grouped, digits=Digits.of(list(map(self._bare, bodies)), self.decimal))
 
-    def _are_most(self, parts: Sequence[re.Match[str]], found: Sequence[str]) -> bool:
-        """Whether all texts are numbers, or half of them with a known sign: others are marks of missing values then."""
-        unit = (parts[0]["prefix"] or parts[0]["suffix"] or "").strip()
-        return len(parts) == len(found) or (2 * len(parts) >= len(found) and _KNOWN_UNIT.fullmatch(unit) is not None)
-
     def of_more(self, texts: Any) -> "NumberFormat":
         """The same for more numbers of the column, a pyarrow array of texts, which may have more digits."""
         compute, digits = need("pyarrow.compute"), self.digits
@@ -272,6 +267,11 @@ class NumberFormat:
         found = [text for text in compute.unique(texts).to_pylist() if not self.is_missing(text)]
         more = self.of_column(found).digits if found else digits
         return replace(self, digits=digits.with_more(more))
+
+    def _are_most(self, parts: Sequence[re.Match[str]], found: Sequence[str]) -> bool:
+        """Whether all texts are numbers, or half of them with a known sign: others are marks of missing values then."""
+        unit = (parts[0]["prefix"] or parts[0]["suffix"] or "").strip()
+        return len(parts) == len(found) or (2 * len(parts) >= len(found) and _KNOWN_UNIT.fullmatch(unit) is not None)
 
     def _bare(self, body: str) -> str:
         return body.replace(self.thousands, "") if self.thousands else body
@@ -400,6 +400,10 @@ class Words:
 
     def texts(self, numbers: Array) -> list[str]:
         return ["" if number != number else self.categories[int(number)] for number in self.rounded(numbers).tolist()]
+
+    def of_more(self, texts: Any) -> "Words":
+        """As of `NumberFormat`: the words are all known."""
+        return self
 
     def values(self, texts: Any) -> Array:
         """As of `NumberFormat`."""

@@ -326,10 +326,11 @@ def coded(source: Source, categories: Mapping[str, Sequence[str]], names: Sequen
 
 def with_all_digits(source: Source, places: Collection[int]) -> Source:
     """The formats of some columns of text with as many digits as any row has: the first rows may have fewer."""
+    if source.rows is None or not places:
+        return source
     formats = list(source.layout.formats)
-    picked = [place for place in places if source.rows is not None and isinstance(formats[place], NumberFormat)]
-    for batch in source.columns(picked) if picked else ():
-        for place, texts in zip(picked, batch):
+    for batch in source.columns(list(places)):
+        for place, texts in zip(places, batch):
             formats[place] = formats[place].of_more(texts)
     return replace(source, layout=replace(source.layout, formats=tuple(formats)))
 
