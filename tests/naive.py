@@ -68,3 +68,9 @@ def conditional_mean(X, Z, known, *, n_components, noise):
         gain = covariance[np.ix_(~here, here)] @ np.linalg.inv(covariance[np.ix_(here, here)])
         row[~here] = mean[~here] + gain @ (row - mean)[here]
     return Z
+
+
+def feature_distances(kernel, Z, X):
+    """‖φ(z) − φ(x)‖ of every pair, one pair at a time; negative squares count as zero."""
+    value = lambda x, y: float(kernel(x[None], y[None])[0, 0])
+    return np.array([[max(value(z, z) - 2 * value(z, x) + value(x, x), 0.0) ** 0.5 for x in X] for z in Z])
