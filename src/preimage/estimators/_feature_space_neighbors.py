@@ -37,6 +37,7 @@ from preimage._models.neighbors import (
     LandmarkSearch,
     Measure,
     Search,
+    doubled,
     exact_neighbors,
     fraction_found,
     input_metric,
@@ -167,7 +168,7 @@ class Neighbors(ReportsProgress, Estimator):
 
     def _diagonal(self, rows: Array) -> np.ndarray:
         """k(x, x) of rows, finite."""
-        values = self.kernel_.diagonal(rows)
+        values = self.kernel_.diagonal(doubled(self.kernel_, rows))
         require_finite(values, self.kernel_)
         return to_numpy(values).astype(np.float64)
 
@@ -181,7 +182,7 @@ class Neighbors(ReportsProgress, Estimator):
         require_in_memory(X, f"{type(self).__name__} needs queries", "Pass X.compute(), or its blocks one by one.")
         points = self._measure.points
         X = np.asarray(X) if isinstance(X, np.memmap) else X
-        like = self.kernel_.gram if self.kernel_.points_are_row_numbers else points  # type: ignore[attr-defined]
+        like = self.kernel_.gram if self.kernel_.points_are_row_numbers else points
         return check_queries(self, X, like)
 
     def _diagonal_of_queries(self, Z: Array, given: Any, needs_distances: bool) -> np.ndarray:
@@ -632,7 +633,8 @@ class FeatureSpaceNeighborsClassifier(AnyDeviceClassifierMixin, Voting):
         ----------
         X : array, sparse matrix or data frame of shape (q, d)
         """
-        return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
+        votes = self.predict_proba(X)
+        return self.classes_[np.argmax(votes, axis=1)]
 
 
 class FeatureSpaceNeighborsRegressor(RegressorMixin, Voting):
@@ -707,6 +709,11 @@ class FeatureSpaceNeighborsRegressor(RegressorMixin, Voting):
         check_is_fitted(self)
         numbers, weights = self._voters(X)
         return np.einsum("ij,ij...->i...", weights, self._targets[numbers])
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
 
 
 def vote_weights(weights: str | Callable[[Array], Array], distances: np.ndarray) -> np.ndarray:

@@ -10,5 +10,5 @@ from preimage._models.neighbors._landmark_search import (
     settings_for,
     without_own,
 )
-from preimage._models.neighbors._measures import FeatureMeasure, InputMeasure, Measure, input_metric
+from preimage._models.neighbors._measures import FeatureMeasure, InputMeasure, Measure, doubled, input_metric
 from preimage._models.neighbors._search import BlockSearch, Found, InputSearch, Search

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from sklearn.cluster import MiniBatchKMeans
 
-from preimage._engine.arrays import in_double, itemsize, take_rows, to_numpy
+from preimage._engine.arrays import itemsize, take_rows, to_numpy
 from preimage._engine.progress import stage
 from preimage._engine.rows import map_rows
 from preimage._engine.typing import Array
 from preimage._engine.warnings import unwarned
-from preimage._models.neighbors._measures import NEGATIVE, FeatureMeasure
+from preimage._models.neighbors._measures import NEGATIVE, FeatureMeasure, doubled
 from preimage._models.neighbors._search import BlockSearch, Found, Search, in_order, over_blocks, ranked, smallest
 from preimage.feature_space import Expansion, Subspace
 
@@ -69,7 +69,7 @@ class Chart:
         """The directions of largest variance in a span, and the mean in it, from some of the rows."""
         n, wanted = measure.points.shape[0], ROWS_PER_LANDMARK * len(span)
         some = np.sort(rng.choice(n, wanted, replace=False)) if wanted < n else np.arange(n)
-        Y = to_numpy(span.coordinates(_double(span.frame.kernel, take_rows(measure.points, some))))
+        Y = to_numpy(span.coordinates(doubled(span.frame.kernel, take_rows(measure.points, some))))
         mean = Y.mean(axis=0)
         directions = np.linalg.svd(Y - mean, full_matrices=False)[2][:MOST_COORDINATES].T
         vectors = span.frame @ np.column_stack([directions, mean])
@@ -84,17 +84,12 @@ class Chart:
     @unwarned()
     def __call__(self, X: Array) -> np.ndarray:
         """(y, r) in units of `scale` and in single precision, shape (n, m + 1)."""
-        X = _double(self.vectors.kernel, X)
+        X = doubled(self.vectors.kernel, X)
         values = to_numpy(self.vectors(X)).astype(np.float64)
         Y = values[:, :-1] - self.offset
         lengths = to_numpy(self.vectors.kernel.diagonal(X)) - 2 * values[:, -1] + self.squared_norm
         left = np.sqrt(np.maximum(lengths - np.sum(Y * Y, axis=1), 0.0))
         return (np.column_stack([Y, left]) / self.scale).astype(np.float32)
-
-
-def _double(kernel: Any, X: Array) -> Array:
-    """Rows in double precision, as landmarks are; the numbers of precomputed rows as they are."""
-    return X if kernel.points_are_row_numbers else in_double(X)
 
 
 @dataclass(frozen=True)
@@ -157,7 +152,8 @@ class LandmarkSearch(Search):
         """Raise ValueError if the fields, which may come from a file, do not belong together."""
         n, size, c = self.measure.points.shape[0], len(self.chart.vectors), self.centers.shape[0]
         starts = self.starts
-        fits = self.signatures.shape == (n, size) and self.centers.shape == (c, size) and self.radii.shape == (c,)
+        shapes = self.signatures.shape, self.centers.shape, self.radii.shape
+        fits: Any = shapes == ((n, size), (c, size), (c,))
         fits = fits and starts.shape == (c + 1,) and starts[0] == 0 and starts[-1] == n and np.all(np.diff(starts) > 0)
         fits = fits and np.array_equal(np.sort(self.order), np.arange(n))
         if not (fits and 1 <= self.settings.n_cells <= c and self.settings.n_candidates >= 1):
@@ -295,7 +291,8 @@ class LandmarkSearch(Search):
 
     @property
     def _slack(self) -> float:
-        return SLACK[itemsize(self.measure.kernel.value_type(self.measure.points))]
+        kernel = self.measure.kernel  # evaluated on rows in double precision, or precomputed
+        return SLACK[itemsize(kernel.value_type(self.measure.points)) if kernel.points_are_row_numbers else 8]
 
     def _surely(self, bound: float, size: float) -> float:
         """The squared distance that a row with a lower bound has at least, whatever rounding errors are."""
@@ -323,7 +320,9 @@ def _squared_to(signatures: np.ndarray, signature: np.ndarray) -> np.ndarray:
     return np.einsum("ij,ij->i", shifts, shifts)
 
 
-def settings_for(search: LandmarkSearch, Z: Array, true: np.ndarray, recall: float, n_candidates: int | None) -> Settings:
+def settings_for(
+    search: LandmarkSearch, Z: Array, true: np.ndarray, recall: float, n_candidates: int | None
+) -> Settings:
     """The settings with which the given neighbours of queries would be found but for a fraction 1 − `recall`.
 
     Half of what may be missed may be missed, a quarter for lack of cells and a quarter for lack of candidates; the rest

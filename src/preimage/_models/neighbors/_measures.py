@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from preimage._engine.arrays import epsilon, itemsize, take_rows, to_numpy
+from preimage._engine.arrays import epsilon, in_double, itemsize, take_rows, to_numpy
 from preimage._engine.typing import Array
 from preimage._engine.warnings import unwarned, warn_user
 from preimage.exceptions import IndefiniteKernelWarning
@@ -49,7 +49,12 @@ class Measure(ABC):
 
     @abstractmethod
     def taken(self, numbers: np.ndarray) -> Measure:
-        """The measure for the rows with these numbers."""
+        """The measure for the rows with these numbers, in double precision."""
+
+    @property
+    def is_single(self) -> bool:
+        """Whether values are computed in single precision, of which the nearest rows deserve better."""
+        return not self.kernel.points_are_row_numbers and itemsize(self.kernel.value_type(self.points)) == 4
 
 
 @dataclass(frozen=True)
@@ -113,7 +118,8 @@ class FeatureMeasure(Measure):
         return np.sqrt(keys)
 
     def taken(self, numbers: np.ndarray) -> FeatureMeasure:
-        return replace(self, points=take_rows(self.points, numbers), diagonal=self.diagonal[numbers])
+        points = doubled(self.kernel, take_rows(self.points, numbers))
+        return replace(self, points=points, diagonal=self.diagonal[numbers])
 
 
 @dataclass(frozen=True)
@@ -137,10 +143,12 @@ class InputMeasure(Measure):
     def check_fields(self) -> None:
         """Raise ValueError if the fields, which may come from a file, do not belong together."""
         if input_metric(self.kernel) is None:
-            raise ValueError(f"Neighbours by distances of inputs need a kernel that falls with them; got {self.kernel}.")
+            raise ValueError(
+                f"Neighbours by distances of inputs need a kernel that falls with them; got {self.kernel}."
+            )
 
     def keys(self, Z: Array, diagonal: np.ndarray) -> Keys:
-        pairwise = SquaredDistance() if self.kernel.is_bilinear else self.kernel.pairwise  # type: ignore[attr-defined]
+        pairwise = SquaredDistance() if self.kernel.is_bilinear else self.kernel.pairwise
         with unwarned():
             values = pairwise.prepare(self.points).tiles(Z)
         return unwarned()(lambda rows: to_numpy(values(rows, EVERYTHING)).astype(np.float64, copy=False))
@@ -152,11 +160,16 @@ class InputMeasure(Measure):
     def distances(self, keys: np.ndarray) -> np.ndarray:
         if self.kernel.is_bilinear:
             return np.sqrt(keys)
-        profile = self.kernel.profile  # type: ignore[attr-defined]
+        profile = self.kernel.profile
         return np.sqrt(np.maximum(2 * (profile(np.zeros_like(keys)) - profile(keys)), 0.0))
 
     def taken(self, numbers: np.ndarray) -> InputMeasure:
-        return replace(self, points=take_rows(self.points, numbers))
+        return replace(self, points=doubled(self.kernel, take_rows(self.points, numbers)))
+
+
+def doubled(kernel: Kernel, X: Array) -> Array:
+    """Rows in double precision; the numbers of rows of a precomputed matrix as they are."""
+    return X if kernel.points_are_row_numbers else in_double(X)
 
 
 def input_metric(kernel: Kernel) -> str | None:

@@ -16,14 +16,15 @@ from preimage._engine.progress import stage
 from preimage._engine.rows import cut, for_blocks
 from preimage._engine.threads import available_threads
 from preimage._engine.typing import Array
-from preimage._models.neighbors._measures import InputMeasure, Measure, input_metric
+from preimage._models.neighbors._measures import InputMeasure, Measure, doubled, input_metric
 
 # Arrays of all pairs of a block of queries and all rows that a search holds: kernel values, squared distances, and
 # numbers of rows in the order of a partition.
 ARRAYS_OF_PAIRS = 4
 # Queries of a block where memory allows more: enough for products of matrices to be fast.
 MOST_QUERIES = 256
-# Further rows by distances of inputs, among which ties are seen. Rows with more ties than that are looked for in blocks.
+# Further rows by distances of inputs, among which ties are seen, and in single precision, where rounding errors change
+# the order. Rows with more ties than that are looked for in blocks.
 FURTHER = 8
 
 
@@ -72,10 +73,15 @@ class BlockSearch(Search):
 
     def nearest(self, Z: Array, diagonal: np.ndarray, k: int) -> Found:
         found = Found.room(Z.shape[0], k)
-        keys = self.measure.keys(Z, diagonal)
+        keys, further = self.measure.keys(Z, diagonal), min(self.measure.points.shape[0], k + FURTHER)
 
         def fill(rows: slice) -> None:
             values = keys(rows)
+            if self.measure.is_single:
+                for query, candidates in zip(range(rows.start, rows.stop), smallest(values, further), strict=True):
+                    best = ranked(self.measure, Z[query : query + 1], diagonal[query : query + 1], candidates)
+                    found.keys[query], found.numbers[query] = best[0][:k], best[1][:k]
+                return
             numbers = smallest(values, k)
             pairs = np.take_along_axis(values, numbers, axis=1), diagonal[rows, None], numbers
             found.keys[rows], found.numbers[rows] = in_order(self.measure.settled(*pairs), numbers)
@@ -163,12 +169,11 @@ def in_order(keys: np.ndarray, numbers: np.ndarray) -> tuple[np.ndarray, np.ndar
     return np.take_along_axis(keys, order, axis=-1), np.take_along_axis(numbers, order, axis=-1)
 
 
-def ranked(
-    measure: Measure, z: Array, diagonal: np.ndarray, candidates: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def ranked(measure: Measure, z: Array, diagonal: np.ndarray, candidates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Keys of one query with some rows, ascending, and the numbers of these rows."""
-    keys = measure.taken(candidates).keys(z, diagonal)(slice(0, 1))[0]
-    return in_order(measure.settled(keys, diagonal, candidates), candidates)
+    taken = measure.taken(candidates)
+    keys = taken.keys(doubled(measure.kernel, z), diagonal)(slice(0, 1))[0]
+    return in_order(taken.settled(keys, diagonal, np.arange(candidates.size)), candidates)
 
 
 def over_blocks(fill: Any, Z: Array, bytes_per_query: int, most: int = MOST_QUERIES) -> None:
