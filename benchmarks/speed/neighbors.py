@@ -5,7 +5,8 @@ tables depend on each other; or "independent": normal numbers, the hardest case,
 Ten neighbours of queries from the same source by `FeatureSpaceNeighbors`, against two ways to compare all pairs:
 
 - blocks: kernel values of 50 queries with all rows at once, and `np.argpartition` of each row, the fair rival;
-- metric: `NearestNeighbors(algorithm="brute")` of scikit-learn with the distance as a Python function, on three queries.
+- metric: `NearestNeighbors(algorithm="brute")` of scikit-learn with the distance as a Python function, on three
+  queries.
 
     OMP_NUM_THREADS=1 python benchmarks/speed/neighbors.py
     OMP_NUM_THREADS=1 python benchmarks/speed/neighbors.py --data independent --kernels poly
