@@ -174,6 +174,7 @@ def test_precomputed_values_are_those_of_the_kernel():
     assert_allclose(distances, model.kneighbors(Z)[0], atol=1e-9)
     assert_array_equal(rows, model.kneighbors(Z)[1])
     assert_array_equal(known.kneighbors(values, return_distance=False), rows)
+    assert_array_equal(known.kneighbors(sparse.csr_matrix(values), return_distance=False), rows)
     with pytest.raises(UnsupportedKernelError, match="`diagonal=`"):
         known.kneighbors(values)
 

@@ -11,7 +11,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._engine.arrays import take_rows, to_numpy
+from preimage._engine.arrays import take_rows, to_dense, to_numpy
 from preimage._engine.memory import limited_memory
 from preimage._engine.progress import ReportsProgress, reports_progress
 from preimage._engine.threads import within_n_jobs
@@ -203,7 +203,7 @@ class Neighbors(ReportsProgress, Estimator):
                 "return_distance=False, and predictions with weights='uniform' do not need them."
             )
         known: Any = self._measure
-        return np.max(2 * np.asarray(Z, dtype=np.float64) - known.diagonal, axis=1)
+        return np.max(2 * to_dense(Z).astype(np.float64) - known.diagonal, axis=1)
 
     def _nearest(self, X: Rows | None, k: int, diagonal: Any, needs_distances: bool) -> Found:
         """The k nearest rows of queries, or of the training rows, which are not their own neighbours."""
