@@ -10,11 +10,20 @@ from sklearn.cluster import MiniBatchKMeans
 
 from preimage._engine.arrays import itemsize, take_rows, to_numpy
 from preimage._engine.progress import stage
-from preimage._engine.rows import map_rows
+from preimage._engine.rows import cut, map_rows
 from preimage._engine.typing import Array
 from preimage._engine.warnings import unwarned
 from preimage._models.neighbors._measures import NEGATIVE, FeatureMeasure, doubled
-from preimage._models.neighbors._search import BlockSearch, Found, Search, in_order, over_blocks, ranked, smallest
+from preimage._models.neighbors._search import (
+    BlockSearch,
+    Found,
+    Search,
+    in_order,
+    over_blocks,
+    ranked,
+    ranked_together,
+    smallest,
+)
 from preimage.feature_space import Expansion, Subspace
 
 # Coordinates along leading directions that rows are compared by: with 64 of them in single precision a comparison costs
@@ -31,6 +40,9 @@ ROWS_PER_CELL = 50
 # Relative slack of bounds for rounding errors, by bytes per kernel value: those of coordinates in single precision are
 # 1e-7, of residuals 1e-9 of k(x, x) in double precision. Ten times more would leave copies of rows uncertain.
 SLACK = {8: 1e-5, 4: 1e-3}
+# Candidates of several queries for which kernel values are computed together, each query with all of them: a call takes
+# as long as 500 values, and ten times more candidates would mostly be compared with the wrong queries.
+CANDIDATES_TOGETHER = 256
 # Bytes per query and row of all cells that are looked at: bounds, their partition, and room for work.
 BYTES_PER_BOUND = 24
 
@@ -164,13 +176,14 @@ class LandmarkSearch(Search):
         widest = int(np.sort(np.diff(self.starts))[-self.settings.n_cells :].sum())
 
         def fill(rows: slice) -> None:
-            block = Z[rows]
-            signatures, distances = self._located(block)
-            for query, candidates, rest in self._candidates(signatures, distances, k):
-                here = slice(rows.start + query, rows.start + query + 1)
-                keys, numbers = ranked(self.measure, Z[here], diagonal[here], candidates)
-                found.keys[here], found.numbers[here] = keys[:k], numbers[:k]
-                found.certain[here] = keys[k - 1] <= self._surely(rest, diagonal[here][0] + keys[k - 1])
+            candidates, rest = self._candidates(*self._located(Z[rows]), k)
+            for part in cut(len(candidates), max(1, CANDIDATES_TOGETHER // self.settings.n_candidates)):
+                here = slice(rows.start + part.start, rows.start + part.stop)
+                best = ranked_together(self.measure, Z[here], diagonal[here], candidates[part])
+                for query, (keys, numbers) in zip(range(here.start, here.stop), best, strict=True):
+                    found.keys[query], found.numbers[query] = keys[:k], numbers[:k]
+            last = found.keys[rows, -1]
+            found.certain[rows] = last <= self._surely(rest, diagonal[rows] + last)
 
         over_blocks(fill, Z, BYTES_PER_BOUND * widest)
         return found
@@ -233,29 +246,31 @@ class LandmarkSearch(Search):
         distances = squares - 2 * signatures @ self.centers.T + np.sum(signatures * signatures, axis=1)[:, None]
         return signatures, np.maximum(distances, 0)
 
-    def _candidates(self, signatures: np.ndarray, distances: np.ndarray, k: int) -> Any:
-        """For every query its number, its candidates, and a lower bound of squared distances for all other rows."""
+    def _candidates(self, signatures: np.ndarray, distances: np.ndarray, k: int) -> tuple[list[np.ndarray], np.ndarray]:
+        """The candidates of every query, and lower bounds of squared distances for all other rows."""
         q, p = signatures.shape[0], self.settings.n_cells
         cells = smallest(distances, p)
         sizes = np.diff(self.starts)[cells]
         ends = np.cumsum(sizes, axis=1)
         bounds = self._bounds(signatures, cells, ends - sizes, int(ends[:, -1].max()))
-        outside = self._outside(distances, cells)
-        wanted = max(self.settings.n_candidates, k)
+        rest = self._outside(distances, cells)
+        wanted, found = max(self.settings.n_candidates, k), []
         for query in range(q):
-            if (total := ends[query, -1]) < k:  # the nearest cells have fewer rows than are wanted
-                yield query, self.order, np.inf
+            total = ends[query, -1]
+            if total < k:  # the nearest cells have fewer rows than are wanted
+                found.append(self.order)
+                rest[query] = np.inf
                 continue
-            row = bounds[query, :total]
+            places = np.arange(total)
             if total > wanted:
+                row = bounds[query, :total]
                 places = np.argpartition(row, wanted)
-                rest = min(float(row[places[wanted]]), outside[query])
+                rest[query] = min(row[places[wanted]], rest[query])
                 places = places[:wanted]
-            else:
-                places, rest = np.arange(total), outside[query]
             which = np.searchsorted(ends[query], places, side="right")
             inside = places - (ends[query] - sizes[query])[which]
-            yield query, self.order[self.starts[cells[query, which]] + inside], rest
+            found.append(self.order[self.starts[cells[query, which]] + inside])
+        return found, rest
 
     def _bounds(self, signatures: np.ndarray, cells: np.ndarray, offsets: np.ndarray, width: int) -> np.ndarray:
         """Lower bounds of squared distances from the rows of some cells of each query, side by side, (q, width)."""
@@ -294,7 +309,7 @@ class LandmarkSearch(Search):
         kernel = self.measure.kernel  # evaluated on rows in double precision, or precomputed
         return SLACK[itemsize(kernel.value_type(self.measure.points)) if kernel.points_are_row_numbers else 8]
 
-    def _surely(self, bound: float, size: float) -> float:
+    def _surely(self, bound: np.ndarray, size: np.ndarray) -> np.ndarray:
         """The squared distance that a row with a lower bound has at least, whatever rounding errors are."""
         return bound * self.chart.scale**2 * (1 - self._slack) - self._slack * size
 

@@ -171,9 +171,21 @@ def in_order(keys: np.ndarray, numbers: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 def ranked(measure: Measure, z: Array, diagonal: np.ndarray, candidates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Keys of one query with some rows, ascending, and the numbers of these rows."""
-    taken = measure.taken(candidates)
-    keys = taken.keys(doubled(measure.kernel, z), diagonal)(slice(0, 1))[0]
-    return in_order(taken.settled(keys, diagonal, np.arange(candidates.size)), candidates)
+    return ranked_together(measure, z, diagonal, [candidates])[0]
+
+
+def ranked_together(
+    measure: Measure, Z: Array, diagonal: np.ndarray, candidates: list[np.ndarray]
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The same for several queries, each with rows of its own."""
+    rows = np.unique(np.concatenate(candidates))
+    taken = measure.taken(rows)
+    keys = taken.keys(doubled(measure.kernel, Z), diagonal)(slice(0, len(candidates)))
+    found = []
+    for query, own in enumerate(candidates):
+        columns = np.searchsorted(rows, own)
+        found.append(in_order(taken.settled(keys[query, columns], diagonal[query], columns), own))
+    return found
 
 
 def over_blocks(fill: Any, Z: Array, bytes_per_query: int, most: int = MOST_QUERIES) -> None:
