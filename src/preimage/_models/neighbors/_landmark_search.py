@@ -43,6 +43,8 @@ SLACK = {8: 1e-5, 4: 1e-3}
 # Candidates of several queries for which kernel values are computed together, each query with all of them: a call takes
 # as long as 500 values, and ten times more candidates would mostly be compared with the wrong queries.
 CANDIDATES_TOGETHER = 256
+# Queries of a block where memory allows more: the more there are, the more of them look at each cell.
+MOST_QUERIES = 512
 # Bytes per query and row of all cells that are looked at: bounds, their partition, and room for work.
 BYTES_PER_BOUND = 24
 
@@ -185,7 +187,7 @@ class LandmarkSearch(Search):
             last = found.keys[rows, -1]
             found.certain[rows] = last <= self._surely(rest, diagonal[rows] + last)
 
-        over_blocks(fill, Z, BYTES_PER_BOUND * widest)
+        over_blocks(fill, Z, BYTES_PER_BOUND * widest, MOST_QUERIES)
         return found
 
     def within(self, Z: Array, diagonal: np.ndarray, radius: float) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -202,7 +204,7 @@ class LandmarkSearch(Search):
                 is_near = self.measure.distances(keys) <= radius
                 found[query] = keys[is_near], numbers[is_near]
 
-        over_blocks(fill, Z, BYTES_PER_BOUND * self.order.size)
+        over_blocks(fill, Z, BYTES_PER_BOUND * self.order.size, MOST_QUERIES)
         return found
 
     def ranks(self, Z: Array, true: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

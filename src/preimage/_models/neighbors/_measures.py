@@ -84,7 +84,9 @@ class FeatureMeasure(Measure):
 
         @unwarned()
         def of_block(rows: slice) -> np.ndarray:
-            found = to_numpy(values(rows, EVERYTHING)).astype(np.float64)
+            found = to_numpy(values(rows, EVERYTHING))
+            # Precomputed values are those of the matrix itself.
+            found = found.astype(np.float64, copy=self.kernel.points_are_row_numbers)
             found *= -2
             found += self.diagonal
             found += diagonal[rows, None]

@@ -21,8 +21,9 @@ from preimage._models.neighbors._measures import InputMeasure, Measure, doubled,
 # Arrays of all pairs of a block of queries and all rows that a search holds: kernel values, squared distances, and
 # numbers of rows in the order of a partition.
 ARRAYS_OF_PAIRS = 4
-# Queries of a block where memory allows more: enough for products of matrices to be fast.
-MOST_QUERIES = 256
+# Queries of a block where memory allows more: enough for products of matrices to be fast, and few enough for blocks of
+# 100,000 rows to stay below 50 MB, beyond which each pass over them waits for memory.
+MOST_QUERIES = 64
 # Further rows by distances of inputs, among which ties are seen, and in single precision, where rounding errors change
 # the order. Rows with more ties than that are looked for in blocks.
 FURTHER = 8
@@ -103,7 +104,7 @@ class BlockSearch(Search):
         return found
 
     def _over_blocks(self, fill: Any, Z: Array) -> None:
-        over_blocks(fill, Z, 8 * ARRAYS_OF_PAIRS * self.measure.points.shape[0])
+        over_blocks(fill, Z, 8 * ARRAYS_OF_PAIRS * self.measure.points.shape[0], MOST_QUERIES)
 
 
 @dataclass(frozen=True)
@@ -188,7 +189,7 @@ def ranked_together(
     return found
 
 
-def over_blocks(fill: Any, Z: Array, bytes_per_query: int, most: int = MOST_QUERIES) -> None:
+def over_blocks(fill: Any, Z: Array, bytes_per_query: int, most: int) -> None:
     """`fill` of slices of the queries, as many at once as memory for each of them allows on all threads."""
     q = Z.shape[0]
     room = work_memory(Z) // (bytes_per_query * available_threads())
