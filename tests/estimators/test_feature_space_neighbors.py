@@ -212,6 +212,21 @@ def test_files_answer_as_the_model_does(route, tmp_path):
     assert_array_equal(found[1], expected[1])
 
 
+def test_fields_that_do_not_belong_together_are_refused():
+    y = np.arange(len(X)) % 3
+    search = FeatureSpaceNeighbors(kernel=Polynomial(2)).fit(X)
+    search._copies = FeatureSpaceNeighbors().fit(X[:50])._copies
+    classifier = FeatureSpaceNeighborsClassifier().fit(X, y)
+    classifier._codes = classifier._codes + 1
+    regressor = FeatureSpaceNeighborsRegressor().fit(X, y)
+    regressor._targets = regressor._targets[1:]
+    route = FeatureSpaceNeighbors().fit(X)
+    route.route_ = "blocks"
+    for model in (search, classifier, regressor, route):
+        with pytest.raises(ValueError, match=r"needs .* rows"):
+            model.check_fields()
+
+
 def test_indefinite_kernels_are_clipped_with_a_warning_or_refused():
     kernel = Sigmoid(2.0, -0.5)
     with pytest.warns(IndefiniteKernelWarning, match="count as zero"):

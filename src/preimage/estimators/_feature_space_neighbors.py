@@ -73,6 +73,7 @@ NEIGHBOR_CONSTRAINTS = {
     "verbose": ["verbose"],
     "random_state": ["random_state", np.random.Generator],
 }
+ROUTES = {"inputs": InputSearch, "blocks": BlockSearch, "landmarks": LandmarkSearch}
 WEIGHTS = [StrOptions({"uniform", "distance"}), callable]
 
 
@@ -95,6 +96,20 @@ class Neighbors(ReportsProgress, Estimator):
     landmarks_: Landmarks | None
     _search: Search
     _copies: Copies
+
+    def check_fields(self) -> None:
+        """Raise ValueError if what was learned, which may come from a file, does not belong together."""
+        learned = vars(self)
+        if "_search" not in learned and "_copies" not in learned:
+            return
+        n = learned["n_samples_fit_"]
+        is_right = isinstance(self._search, ROUTES[learned["route_"]]) and isinstance(self._copies, Copies)
+        if not is_right or (self._copies.rows.size, self._copies.first.size) != (n, self._measure.points.shape[0]):
+            raise ValueError(f"{type(self).__name__} needs a search among the distinct ones of its {n!r:.20} rows.")
+        self._check_targets_of(n)
+
+    def _check_targets_of(self, n: int) -> None:
+        """Raise ValueError unless there is a target for each of n rows, where there are targets."""
 
     def _fit_rows(self, X: Rows, y: Targets) -> Array:
         """Keep the rows of X in a form in which neighbours are found, and return them, validated."""
@@ -636,6 +651,11 @@ class FeatureSpaceNeighborsClassifier(AnyDeviceClassifierMixin, Voting):
         votes = self.predict_proba(X)
         return self.classes_[np.argmax(votes, axis=1)]
 
+    def _check_targets_of(self, n: int) -> None:
+        codes = self._codes
+        if codes.shape != (n,) or codes.dtype.kind != "i" or codes.min() < 0 or codes.max() >= self.classes_.size:
+            raise ValueError(f"FeatureSpaceNeighborsClassifier needs the number of a class for each of {n} rows.")
+
 
 class FeatureSpaceNeighborsRegressor(RegressorMixin, Voting):
     r"""Means of targets over the nearest rows in feature space, as scikit-learn's `KNeighborsRegressor`.
@@ -709,6 +729,10 @@ class FeatureSpaceNeighborsRegressor(RegressorMixin, Voting):
         check_is_fitted(self)
         numbers, weights = self._voters(X)
         return np.einsum("ij,ij...->i...", weights, self._targets[numbers])
+
+    def _check_targets_of(self, n: int) -> None:
+        if self._targets.shape[0] != n or self._targets.ndim > 2:
+            raise ValueError(f"FeatureSpaceNeighborsRegressor needs a target for each of {n} rows.")
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
