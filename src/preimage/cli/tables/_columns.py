@@ -213,15 +213,18 @@ class Columns:
         else:
             others = {*left_out, index, *kept, *self.counters}
             free = [place for place in range(len(labels)) if place not in others]
-            taken = tuple(place for place in free if self.kinds[place] in (Kind.MEASUREMENT, Kind.MIXED))
-            passed_over = tuple(place for place in free if place not in taken and labels[place])
+            are_values = lambda place: self.kinds[place] in (Kind.MEASUREMENT, Kind.MIXED)
+            taken = tuple(place for place in free if are_values(place))
+            passed_over = tuple(place for place in free if not are_values(place) and labels[place])
         self._check(labels, taken, kept, options.columns_only)
         names = None if self.names is None else tuple(self.names)
-        are_codes = [place in taken and self.kinds[place] is not Kind.MEASUREMENT for place in range(len(labels))]
-        formats = self.formats or (NumberFormat(),) * len(labels)
-        as_code = lambda form: replace(form, is_code=True) if isinstance(form, NumberFormat) else form
-        formats = tuple(as_code(form) if is_code else form for form, is_code in zip(formats, are_codes))
-        return Layout(tuple(labels), names, tuple(self.kinds), formats, taken, kept, index, passed_over, **fields)
+        formats = list(self.formats or (NumberFormat(),) * len(labels))
+        for place in taken:
+            form = formats[place]
+            if self.kinds[place] is not Kind.MEASUREMENT and isinstance(form, NumberFormat):
+                formats[place] = replace(form, is_code=True)
+        of_columns = (tuple(labels), names, tuple(self.kinds), tuple(formats))
+        return Layout(*of_columns, taken, kept, index, passed_over, **fields)
 
     def _labels(self) -> list[str]:
         if self.names is None:
