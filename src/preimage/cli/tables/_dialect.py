@@ -287,12 +287,14 @@ def _lines_within_values(lines: list[str], delimiters: str, quote: str) -> set[i
 
 
 def _has_single_quotes(lines: list[str]) -> bool:
-    """Whether values stand between single quotes, none between double ones, and words have no apostrophes."""
-    begin, end, text = r"(?:^|(?<=[,;\t| ]))", r"(?=[,;\t| ]|$)", "".join(lines)
+    """Whether values stand between single quotes, none begins with a double one or with one without end."""
+    text = "".join(lines)
+    # Between blanks stand quoted words of a sentence, unless nothing else separates values.
+    marks = ",;\t|" if re.search(r"[,;\t|]", text) else " "
     # A value over several lines has no delimiter: apostrophes stand in words.
-    single = re.compile(rf"{begin}'(?:(?:[^'\n]|'')*|[^',;\t|]*)'{end}", re.M)
-    rest, count = single.subn("", text)
-    return bool(count) and re.search(r"(?:^|[,;\t|])\"|[^\W\d_]'|'[^\W\d_]", rest, re.M) is None
+    value = rf"(?:^|(?<=[{marks}]))'(?:(?:[^'\n]|'')*|[^',;\t|]*)'(?=[{marks}]|$)"
+    rest, count = re.subn(value, "", text, flags=re.M)
+    return bool(count) and re.search(rf"(?:^|[{marks}])[\"']", rest, re.M) is None
 
 
 def _has_short_header(
