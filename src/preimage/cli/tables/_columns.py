@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from functools import cached_property
 from typing import Any
 
 from preimage.cli._errors import DataError, FileError, UsageError
@@ -115,8 +116,15 @@ class Layout:
     @property
     def untouched(self) -> tuple[int, ...]:
         """Places of all columns that `denoise` writes back as they were."""
-        taken = set(self.taken)
-        return tuple(place for place in range(len(self.labels)) if place not in taken)
+        return tuple(place for place in range(len(self.labels)) if not self.has_values(place))
+
+    @cached_property
+    def _taken(self) -> frozenset[int]:
+        return frozenset(self.taken)
+
+    def has_values(self, place: int) -> bool:
+        """Whether a column is taken; asking `taken` itself takes long in wide tables."""
+        return place in self._taken
 
     @property
     def empty(self) -> tuple[int, ...]:
@@ -144,22 +152,22 @@ class Layout:
 
     def use(self, place: int) -> str:
         """What a column is for."""
-        if place in self.taken:
+        if self.has_values(place):
             return "values" if self.kinds[place] is not Kind.MIXED else "values, with --missing"
         if place == self.index:
             return "names rows"
         return "kept" if place in self.kept else "not used"
 
-    def about(self) -> list[dict[str, str]]:
-        """What every column is."""
+    def about(self, most: int | None = None) -> list[dict[str, str]]:
+        """What every column is, or the first ones."""
         return [
             {"name": label, "kind": self.kinds[place].value, "unit": self.unit(place), "use": self.use(place)}
-            for place, label in enumerate(self.labels)
+            for place, label in enumerate(self.labels[:most])
         ]
 
     def described(self, most: int = DESCRIBED) -> list[str]:
         """A line for each of the first columns, and how many of which kind there are of the others."""
-        rows = [tuple(column.values()) for column in self.about()[:most]]
+        rows = [tuple(column.values()) for column in self.about(most)]
         widths = [max(map(len, column)) for column in zip(*rows)]
         lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths)).rstrip() for row in rows]
         others = Counter(self.kinds[most:])

@@ -13,7 +13,7 @@ from preimage.cli._errors import FileError
 from preimage.cli._options import NONE, TableOptions
 from preimage.cli.tables._columns import counts_on, counts_rows, is_whole
 from preimage.cli.tables._kinds import Kind, are_codes, are_dates, kind_of_numbers
-from preimage.cli.tables._numbers import BLANKS, MISSING, MONEY, THOUSANDS, UNITS, WRITTEN, NumberFormat
+from preimage.cli.tables._numbers import BLANKS, MISSING, MONEY, THOUSANDS, TRUTHS, UNITS, WRITTEN, NumberFormat
 from preimage.cli.tables._paths import inner_suffix
 from preimage.cli.tables._text import (
     ZERO_BYTES,
@@ -505,7 +505,10 @@ def guess_number_format(
         raise _contradiction(found, fitting, best)
     texts = [text for place, conventions in fitting.items() if best in conventions for text in found[place]]
     grouped = [text for text in texts if _GROUP.fullmatch(text)]
-    for other in (each for each in known if votes[each] == votes[best]):
+    for other in known:
+        # Numbers differ where a mark separates decimals in one convention and thousands in the other.
+        if votes[other] < votes[best] or (other.decimal == best.decimal and other.thousands not in (",", ".")):
+            continue
         differs = lambda text, other=other: other.is_number(text) and best.value(text) != other.value(text)
         if doubtful := next(filter(differs, grouped), None):
             mark = next(mark for mark in doubtful if mark in ".,")
@@ -554,6 +557,8 @@ def is_header(first: Sequence[str], rows: Rows, numbers: NumberFormat) -> bool |
     """Whether `first` has the names of the columns of `rows`; None if that cannot be told."""
     if not rows:
         return not all(numbers.is_number(cell) for cell in first)
+    if all(_is_word(cell, numbers) for cell in first):
+        return True  # as most tables have it, and quickly: a table may have 20,000 columns
     columns = list(zip(*rows))
     forms = [numbers.of_column(column) for column in columns]
     kinds = [kind_of_numbers(column, form) for column, form in zip(columns, forms)]
@@ -628,9 +633,15 @@ def _numbers_are_names(
     return None if (is_even and len(names) > 4) or len(names) >= FEW_CHANCES else False
 
 
+def _is_word(cell: str, numbers: NumberFormat) -> bool:
+    """Whether a cell is neither empty nor a number of any notation, a truth value or a mark of a missing one."""
+    text = cell.strip()
+    return WRITTEN.fullmatch(text) is None and not numbers.is_missing(text) and text.lower() not in TRUTHS
+
+
 def has_units(first: Sequence[str], rows: Rows, numbers: NumberFormat) -> bool:
     """Whether the line after the names has words where all lines after it have numbers: units, say."""
-    if len(rows) < 3:
+    if len(rows) < 3 or not any(_is_word(cell, numbers) for cell in rows[0]):
         return False
     columns = list(zip(*rows[1:]))
     forms = [numbers.of_column(column) for column in columns]

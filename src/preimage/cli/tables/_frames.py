@@ -4,7 +4,7 @@ import codecs
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -188,10 +188,12 @@ class Frame:
         values: list[int | None] = [*(None for _ in layout.copied), *range(len(names))]
         return cls([*kept, *names], values, source, list(layout.copied))
 
+    @cached_property
     def changed(self) -> dict[int, int]:
         """For places of the table whose cells change, the column of the result."""
-        chosen = enumerate(self.values)
-        return {place: column for place, column in chosen if column is not None and column in (self.gaps or [column])}
+        columns = {place: column for place, column in enumerate(self.values) if column is not None}
+        wanted = set(columns.values() if self.gaps is None else self.gaps)
+        return {place: column for place, column in columns.items() if column in wanted}
 
     def batches(self, matrices: Iterator[Array]) -> Iterator[list[Cells]]:
         """Columns of the output, some rows at a time."""
@@ -205,8 +207,8 @@ class Frame:
                 yield [*copied, *(Cells(numbers=column) for column in matrix.T)]
 
     def _cells(self, place: int, there: Any, matrix: Array) -> Cells:
-        source, column = self.source, self.changed().get(place) if self.is_whole else None
-        is_number = place in source.layout.taken or source.layout.kinds[place] is Kind.MEASUREMENT
+        source, column = self.source, self.changed.get(place) if self.is_whole else None
+        is_number = source.layout.has_values(place) or source.layout.kinds[place] is Kind.MEASUREMENT
         known = None if source.schema is None else source.schema.field(place).type
         form = source.layout.formats[place] if is_number and (column is not None or known is None) else None
         numbers = None if column is None else matrix[:, column]
@@ -239,7 +241,7 @@ class _Rows:
 
 def write_frame(path: Path, matrices: Iterator[Array], frame: Frame, kind: str, output: Path | None = None) -> None:
     """Write a result; `output` is the name that the file will have, where `path` is another one."""
-    frame = replace(frame, source=with_all_digits(frame.source, frame.changed()))
+    frame = replace(frame, source=with_all_digits(frame.source, frame.changed))
     writers = {".csv": _write_text, ".parquet": _write_parquet, ".xlsx": _write_excel}
     writers[kind](path, matrices, frame, path if output is None else output)
 
@@ -295,7 +297,7 @@ def _write_text(path: Path, matrices: Iterator[Array], frame: Frame, output: Pat
 
 def _edited(matrices: Iterator[Array], frame: Frame) -> Iterator[bytes]:
     """The table byte for byte but for new cells."""
-    rows, formats, changed = frame.source.rows, frame.source.layout.formats, frame.changed()
+    rows, formats, changed = frame.source.rows, frame.source.layout.formats, frame.changed
     assert rows is not None
     texts = lambda matrix: {place: formats[place].texts(matrix[:, column]) for place, column in changed.items()}
     rewriter = Rewriter(rows, formats, frame.gaps is not None)
