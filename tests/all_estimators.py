@@ -20,6 +20,9 @@ from preimage import (
     CompressedRegressor,
     CompressedTransformer,
     EmpiricalKernelMap,
+    FeatureSpaceNeighbors,
+    FeatureSpaceNeighborsClassifier,
+    FeatureSpaceNeighborsRegressor,
     KernelFisherDiscriminant,
     KernelFisherDiscriminantCV,
     KernelImputer,
@@ -70,6 +73,10 @@ MODELS = {
     "EmpiricalKernelMap": lambda: EmpiricalKernelMap(whiten=True).fit(X),
     "EmpiricalKernelMap with landmarks": lambda: EmpiricalKernelMap(landmarks=8).fit(X),
     "map whitened by data": lambda: EmpiricalKernelMap(landmarks=X[:20], whiten="data").fit(X),
+    "FeatureSpaceNeighbors": lambda: FeatureSpaceNeighbors(3).fit(X),
+    "neighbors by landmarks": lambda: FeatureSpaceNeighbors(3, kernel="poly", exact=False, landmarks=20).fit(X),
+    "FeatureSpaceNeighborsClassifier": lambda: FeatureSpaceNeighborsClassifier(3, kernel="poly").fit(X, Y),
+    "FeatureSpaceNeighborsRegressor": lambda: FeatureSpaceNeighborsRegressor(3, weights="distance").fit(X, Y),
     "KernelFisherDiscriminant": lambda: KernelFisherDiscriminant().fit(X, Y),
     "Fisher with landmarks": lambda: KernelFisherDiscriminant(landmarks=20, random_state=0).fit(X, Y),
     "sparse Fisher": lambda: KernelFisherDiscriminant(sparsity=5).fit(X, TWO),
@@ -115,7 +122,7 @@ def fitted(name):
     return MODELS[name]()
 
 
-METHODS = ("predict", "decision_function", "predict_proba", "transform", "denoise", "score_samples")
+METHODS = ("predict", "decision_function", "predict_proba", "transform", "denoise", "score_samples", "kneighbors")
 
 
 def answers(model, inputs=X):

@@ -93,3 +93,9 @@ def interval_machine(K, lower, upper, below, above, weights, alpha, intercept):
         options={"ftol": 1e-14, "maxiter": 1000},
     )
     return -found.fun
+
+
+def feature_distances(kernel, Z, X):
+    """‖φ(z) − φ(x)‖ of every pair, one pair at a time; negative squares count as zero."""
+    value = lambda x, y: float(kernel(x[None], y[None])[0, 0])
+    return np.array([[max(value(z, z) - 2 * value(z, x) + value(x, x), 0.0) ** 0.5 for x in X] for z in Z])

@@ -15,7 +15,7 @@ LAYERS = [
     {"model_selection", "inflation", "calibration"},
     {"estimators", "interop"},
     {"persistence"},
-    {"machines", "components", "completion", "discriminants", "clustering", "regression"},
+    {"machines", "components", "completion", "discriminants", "clustering", "neighbors", "regression"},
     {"eigensolvers", "landmarks", "solvers", "reduced_sets", "widths", "invariances", "geometry"},
     {"descent"},
     {"feature_space"},

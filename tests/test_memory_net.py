@@ -25,6 +25,9 @@ from preimage import (
     CompressedRegressor,
     CompressedTransformer,
     EmpiricalKernelMap,
+    FeatureSpaceNeighbors,
+    FeatureSpaceNeighborsClassifier,
+    FeatureSpaceNeighborsRegressor,
     KernelFisherDiscriminant,
     KernelFisherDiscriminantCV,
     KernelImputer,
@@ -267,6 +270,19 @@ ROUTES = {
         (X,),
         ("transform",),
     ),
+    "FeatureSpaceNeighbors": (lambda: FeatureSpaceNeighbors(gamma=GAMMA, max_memory=BUDGET), (X,), ("kneighbors",)),
+    "FeatureSpaceNeighbors, blocks": (
+        lambda: FeatureSpaceNeighbors(kernel="poly", exact=True, max_memory=BUDGET),
+        (X,),
+        ("kneighbors",),
+    ),
+    "FeatureSpaceNeighbors, landmarks": (
+        lambda: FeatureSpaceNeighbors(kernel="poly", exact=False, max_memory=BUDGET),
+        (X,),
+        ("kneighbors",),
+    ),
+    "FeatureSpaceNeighborsClassifier": (lambda: FeatureSpaceNeighborsClassifier(), (X, CLASSES), ("predict",)),
+    "FeatureSpaceNeighborsRegressor": (lambda: FeatureSpaceNeighborsRegressor(), (X, TARGETS), ("predict",)),
     "WidthSearch": (WidthSearch, (X, CLASSES), ()),
 }
 

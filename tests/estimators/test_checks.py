@@ -6,6 +6,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from preimage import (
     EmpiricalKernelMap,
+    FeatureSpaceNeighbors,
+    FeatureSpaceNeighborsClassifier,
+    FeatureSpaceNeighborsRegressor,
     KernelFisherDiscriminant,
     KernelFisherDiscriminantCV,
     KernelImputer,
@@ -50,6 +53,13 @@ ESTIMATORS = [
     EmpiricalKernelMap(),
     EmpiricalKernelMap(whiten=True),
     EmpiricalKernelMap(whiten="data"),
+    FeatureSpaceNeighbors(),
+    FeatureSpaceNeighbors(kernel="poly"),
+    FeatureSpaceNeighbors(kernel="poly", exact=False, landmarks=10),
+    FeatureSpaceNeighborsClassifier(),
+    FeatureSpaceNeighborsClassifier(kernel="poly", weights="distance"),
+    FeatureSpaceNeighborsRegressor(),
+    FeatureSpaceNeighborsRegressor(kernel="poly", weights="distance"),
     OrientedKernelPCA(),
     OrientedKernelPCA(2, kernel="linear"),
     OrientedKernelPCA(2, invariances=Grow()),

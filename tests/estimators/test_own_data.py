@@ -7,6 +7,8 @@ from sklearn.base import clone
 
 from preimage import (
     EmpiricalKernelMap,
+    FeatureSpaceNeighborsClassifier,
+    FeatureSpaceNeighborsRegressor,
     KernelFisherDiscriminant,
     KernelFisherDiscriminantCV,
     KernelKMeans,
@@ -50,6 +52,8 @@ ESTIMATORS = [
     SparseKernelFeatureAnalysis(10),
     EmpiricalKernelMap(),
     EmpiricalKernelMap(whiten=True),
+    FeatureSpaceNeighborsClassifier(),
+    FeatureSpaceNeighborsRegressor(exact=False, landmarks=10),
 ]
 
 

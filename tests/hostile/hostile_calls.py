@@ -76,6 +76,11 @@ ARGUMENTS = {
     "impute": lambda case, model: True,
     "noise": lambda case, model: ("auto", 0.0, 0.5)[case.problem.seed % 3],
     "n_draws": lambda case, model: 2,
+    "n_neighbors": lambda case, model: 1,
+    "radius": lambda case, model: (0.0, 1e-300, 1.0, 1e300)[case.problem.n % 4],
+    "return_distance": lambda case, model: True,
+    "return_certain": lambda case, model: True,
+    "mode": lambda case, model: ("connectivity", "distance")[case.problem.n % 2],
 }
 TRAINING_ARGUMENTS = {
     **ARGUMENTS,
@@ -110,6 +115,7 @@ OPTIONAL = (
     "n_draws",
 )
 OPTIONAL += ("classes", "impute", "noise")
+OPTIONAL += ("n_neighbors", "radius", "return_distance", "return_certain", "mode")
 
 
 def call_of(model, name, case):

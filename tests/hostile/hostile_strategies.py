@@ -234,6 +234,11 @@ PARAMETERS = {
     ("EmpiricalKernelMap", "landmarks"): st.sampled_from(
         [None, "=X[:1]", "=X[:3]", "=0 * X", 1, 3, "uniform", "kmeans", "=RandomlyPivotedCholesky(3)"]
     ),
+    "n_neighbors": st.sampled_from([1, 2, 5]),
+    ("FeatureSpaceNeighbors", "radius"): st.sampled_from([0.0, 1e-300, 1.0, 1e300]),
+    ("FeatureSpaceNeighborsClassifier", "weights"): st.sampled_from(["uniform", "distance"]),
+    ("FeatureSpaceNeighborsRegressor", "weights"): st.sampled_from(["uniform", "distance"]),
+    "exact": st.sampled_from(["auto", True, False]),
     "init": st.just("k-means++"),
     "n_init": st.sampled_from([1, 2]),
     "n_clusters": st.sampled_from([1, 2, 3, 8]),

@@ -98,6 +98,24 @@ def thresholds_have_their_fraction_below(fit):
     fit.at_most("at most one row in twenty, or ties, is below", below, allowed)
 
 
+# Neighbours -----------------------------------------------------------------------------------------------------------
+
+
+def neighbors_are_nearest(fit):
+    """Squared distances of answers that are certain are the smallest of all pairs; others are no smaller."""
+    found = fit.model._nearest(fit.rows(), 3, None, True)
+    K = fit.values(fit.X, fit.X).astype(float)
+    lengths = np.diag(K)
+    true = np.maximum(lengths[:, None] + lengths - 2 * K, 0)
+    floor = {"float64": 1e-9, "float32": 1e-4}[fit.problem.dtype] * np.abs(lengths).max()
+    squared = np.take_along_axis(true, found.numbers, axis=1)
+    fit.equal("distances are those of rows", found.keys**2, squared, tolerance=1e-4, floor=floor)
+    smallest = np.sort(true, axis=1)[:, :3]
+    certain = found.certain
+    fit.equal("certain answers are nearest", squared[certain], smallest[certain], tolerance=1e-4, floor=floor)
+    fit.at_most("no answer is nearer than the nearest", smallest - squared, floor)
+
+
 # Regression -----------------------------------------------------------------------------------------------------------
 
 

@@ -19,6 +19,9 @@ from preimage import (
     CompressedRegressor,
     CompressedTransformer,
     EmpiricalKernelMap,
+    FeatureSpaceNeighbors,
+    FeatureSpaceNeighborsClassifier,
+    FeatureSpaceNeighborsRegressor,
     KernelFisherDiscriminant,
     KernelFisherDiscriminantCV,
     KernelImputer,
@@ -53,7 +56,7 @@ class Case:
     without : set
         Laws that do not apply: "order" where results depend on the order of rows (choices by chance, starts of
         iterations), "translation" where the kernel is not one of distances, "torch" where tensors are refused (with an
-        error that says so, which is tested), "weights" where `fit` takes none.
+        error that says so, which is tested), "chunks" where Dask arrays are, "weights" where `fit` takes none.
     float32 : float
         Largest difference between results in single and in double precision, in units of the largest result.
     """
@@ -69,6 +72,7 @@ def case(name, estimator, *without, float32=2e-3):
 
 
 LIBSVM = ("order", "weights")
+ON_HOST = ("torch", "chunks", "weights")
 FOLDED = make_pipeline(StandardScaler(), KernelPCA(4, gamma=0.3), LogisticRegression())
 CASES = [
     case("KernelPCA, dense", KernelPCA(4, gamma=0.3)),
@@ -93,6 +97,10 @@ CASES = [
         float32=0.3,
     ),
     case("EmpiricalKernelMap, whitened", EmpiricalKernelMap(gamma=0.3, whiten=True), "order", "weights", float32=0.3),
+    case("FeatureSpaceNeighbors", FeatureSpaceNeighbors(4, gamma=0.3), *ON_HOST),
+    case("FeatureSpaceNeighbors, blocks", FeatureSpaceNeighbors(4, kernel="poly"), *ON_HOST, "translation"),
+    case("FeatureSpaceNeighborsClassifier", FeatureSpaceNeighborsClassifier(4, gamma=0.3), *ON_HOST),
+    case("FeatureSpaceNeighborsRegressor", FeatureSpaceNeighborsRegressor(4, weights="distance", gamma=0.3), *ON_HOST),
     case("KernelFisherDiscriminant", KernelFisherDiscriminant(gamma=0.3)),
     case("KernelFisherDiscriminant, landmarks", KernelFisherDiscriminant(gamma=0.3, landmarks=Uniform(20)), "order"),
     case("KernelFisherDiscriminantCV", KernelFisherDiscriminantCV(), "order", float32=0.05),
@@ -158,6 +166,8 @@ def results(model, X):
     for method in ("transform", "decision_function", "predict"):
         if hasattr(model, method):
             return to_numpy(getattr(model, method)(X))
+    if hasattr(model, "kneighbors"):
+        return model.kneighbors(X)[0]
     raise AssertionError(f"{model} has nothing to say")
 
 
@@ -297,6 +307,10 @@ LANDMARKS = [case for case in CASES if getattr(case.estimator, "landmarks", None
 def test_chunks_are_the_array(case, data):
     dask = pytest.importorskip("dask.array")
     X, y, queries = data
+    if "chunks" in case.without:
+        with pytest.raises(TypeError, match="compute"):
+            clone(case.estimator).fit(dask.from_array(X, chunks=(23, -1)), y)
+        return
     lazy = clone(case.estimator).fit(dask.from_array(X, chunks=(23, -1)), y)
     same(results(lazy, queries), results(clone(case.estimator).fit(X, y), queries), 1e-6)
 

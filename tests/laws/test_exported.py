@@ -25,6 +25,7 @@ import preimage
 from preimage import (
     CompressedClassifier,
     CompressedRegressor,
+    FeatureSpaceNeighborsClassifier,
     KernelFisherDiscriminant,
     KernelFisherDiscriminantCV,
     KernelPCA,
@@ -97,6 +98,7 @@ WITHOUT_PROBABILITIES = {
 }
 # Classifiers that are no kernel machines, and have files only.
 IN_FILES = {
+    "FeatureSpaceNeighborsClassifier": FeatureSpaceNeighborsClassifier(weights="distance", kernel="poly"),
     "PenalizedDiscriminant": PenalizedDiscriminant(1.0),
     "WidthSearch": WidthSearch(KernelFisherDiscriminant()),
     "Renormalized, auto": Renormalized(SVC(gamma=0.3)),

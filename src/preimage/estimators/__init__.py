@@ -1,6 +1,11 @@
 """scikit-learn estimators: they validate, call the algorithms, and store."""
 
 from preimage.estimators._empirical_kernel_map import EmpiricalKernelMap
+from preimage.estimators._feature_space_neighbors import (
+    FeatureSpaceNeighbors,
+    FeatureSpaceNeighborsClassifier,
+    FeatureSpaceNeighborsRegressor,
+)
 from preimage.estimators._kernel_fisher import KernelFisherDiscriminant
 from preimage.estimators._kernel_fisher_cv import KernelFisherDiscriminantCV
 from preimage.estimators._kernel_imputer import KernelImputer

@@ -27,6 +27,7 @@ ROOMS = (
     "regression",
     "machines",
     "clustering",
+    "neighbors",
     "discriminants",
     "invariances",
     "interop",
@@ -35,7 +36,7 @@ ROOMS = (
     "model_selection",
 )
 # Of these, the ones in the private folder of models.
-MODELS = ("components", "completion", "regression", "machines", "clustering", "discriminants")
+MODELS = ("components", "completion", "regression", "machines", "clustering", "neighbors", "discriminants")
 # Names in files of earlier versions, of classes that have another room or name since.
 RENAMED: dict[str, str] = {
     "calibration.IncreasingMap": "inflation.IncreasingMap",

@@ -132,3 +132,57 @@ def test_units_that_formats_show_are_told(tmp_path):
     book.save(path)
     layout = open_source(path).layout
     assert [layout.unit(place) for place in (2, 3)] == ["%", ""]
+
+
+def small_book(path, *rows):
+    book = openpyxl.Workbook()
+    for row in rows:
+        book.active.append(list(row))
+    book.save(path)
+    return book, path
+
+
+def test_texts_among_numbers_stay_texts(tmp_path):
+    _, path = small_book(tmp_path / "x.xlsx", ("t", "a"), ("1.5", 1.5), (2.25, 2.5), ("3.5", 3.5))
+    source = open_source(path)
+    assert source.labels == ["t", "a"]
+    new = np.array([[4.25, 1.0], [5.25, 2.0], [6.25, 3.0]])
+    write_frame(tmp_path / "y.xlsx", iter([new[:2], new[2:]]), Frame.of_whole(source), ".xlsx")
+    assert [row[0] for row in values_of(tmp_path / "y.xlsx", "Sheet")] == ["t", "4.25", 5.25, "6.25"]
+
+
+def test_notes_next_to_a_table_stay_and_take_no_row_from_it(tmp_path):
+    book, path = small_book(tmp_path / "x.xlsx", ("a", "b"), (1, 2), (None, 3), (4, 5), (6, 8))
+    book.active["D3"] = 9
+    book.save(path)
+    source = open_source(path)
+    assert source.labels == ["a", "b"] and source.n_rows == 4
+    again = filled(source, tmp_path / "y.xlsx", 7)
+    rows = values_of(again, "Sheet")
+    assert [row[:2] for row in rows] == [["a", "b"], [1, 2], [7, 3], [4, 5], [6, 8]]
+    assert [row[3] for row in rows] == [None, None, 9, None, None]
+    source = open_source(again)
+    assert source.labels == ["a", "b"] and source.n_rows == 4
+
+
+@pytest.mark.parametrize("between", [(), ((),)])
+def test_notes_below_a_table_are_left_out_with_the_option_that_is_named(between, tmp_path):
+    rows = (("a", "b"), (1, 2), (None, 3), (4, 5), (6, 7), (), ("Source: me",), *between, ("and others",))
+    _, path = small_book(tmp_path / "x.xlsx", *rows)
+    with pytest.raises(CommandError, match=r"--skip-footer 2$"):
+        open_source(path)
+    source = open_source(path, TableOptions(skip_footer=2))
+    assert source.n_rows == 4
+    written = values_of(filled(source, tmp_path / "y.xlsx", 3), "Sheet")
+    assert [row[0] for row in written] == ["a", 1, 3, 4, 6, None, "Source: me", *([None] * len(between)), "and others"]
+
+
+def test_codes_that_a_format_fills_with_zeros_keep_them(tmp_path):
+    book, path = small_book(tmp_path / "x.xlsx", ("v", "a"), (1067, 1.5), (10115, None), (1067, 3.5))
+    for cell in book.active["A"][1:]:
+        cell.number_format = "00000"
+    book.save(path)
+    source = open_source(path)
+    assert source.layout.kinds[0] is Kind.CODE
+    write_frame(tmp_path / "y.csv", iter([np.array([[1.5], [2.5], [3.5]])]), Frame.of_whole(source), ".csv")
+    assert (tmp_path / "y.csv").read_text() == "v,a\n01067,1.5\n10115,2.5\n01067,3.5\n"

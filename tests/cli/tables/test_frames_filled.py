@@ -172,3 +172,11 @@ def test_only_gaps_change(tmp_path_factory, rows):
                 assert 0 <= float(new) <= 0.3
             else:
                 assert new == quote(text)
+
+
+def test_numbers_have_the_decimals_that_begin_far_below(tmp_path):
+    path, output = tmp_path / "x.csv", tmp_path / "y.csv"
+    path.write_text("t,v\n" + "x,0.0\n" * 40_000 + "x,0.00123\n")
+    source = open_source(path)
+    write_frame(output, source.chunks(10_000), Frame.of_whole(source), ".csv")
+    assert output.read_bytes() == path.read_bytes()

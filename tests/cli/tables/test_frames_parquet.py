@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from preimage.cli._errors import CommandError
 from preimage.cli._options import TableOptions
 from preimage.cli.tables._frames import Frame, write_frame
 from preimage.cli.tables._sources import open_source
@@ -86,3 +87,10 @@ def test_frames_of_pandas_come_back_with_their_index(tmp_path):
     X = np.array([[1.5], [7.0], [2.5], [3.5]])
     write_frame(tmp_path / "out.parquet", iter([X]), Frame.of_filled(source, [0]), ".parquet")
     pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "out.parquet"), frame.fillna({"x": 7.0}))
+
+
+def test_columns_of_one_name_are_refused(tmp_path):
+    table = arrow.Table.from_arrays([arrow.array([1.5, 2.5]), arrow.array(["x", "y"])], names=["a", "a"])
+    parquet.write_table(table, tmp_path / "x.parquet")
+    with pytest.raises(CommandError, match="two columns called 'a'"):
+        open_source(tmp_path / "x.parquet")

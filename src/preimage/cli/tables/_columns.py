@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from functools import cached_property
 from typing import Any
 
 from preimage.cli._errors import DataError, FileError, UsageError
@@ -115,8 +116,15 @@ class Layout:
     @property
     def untouched(self) -> tuple[int, ...]:
         """Places of all columns that `denoise` writes back as they were."""
-        taken = set(self.taken)
-        return tuple(place for place in range(len(self.labels)) if place not in taken)
+        return tuple(place for place in range(len(self.labels)) if not self.has_values(place))
+
+    @cached_property
+    def _taken(self) -> frozenset[int]:
+        return frozenset(self.taken)
+
+    def has_values(self, place: int) -> bool:
+        """Whether a column is taken; asking `taken` itself takes long in wide tables."""
+        return place in self._taken
 
     @property
     def empty(self) -> tuple[int, ...]:
@@ -144,22 +152,22 @@ class Layout:
 
     def use(self, place: int) -> str:
         """What a column is for."""
-        if place in self.taken:
+        if self.has_values(place):
             return "values" if self.kinds[place] is not Kind.MIXED else "values, with --missing"
         if place == self.index:
             return "names rows"
         return "kept" if place in self.kept else "not used"
 
-    def about(self) -> list[dict[str, str]]:
-        """What every column is."""
+    def about(self, most: int | None = None) -> list[dict[str, str]]:
+        """What every column is, or the first ones."""
         return [
             {"name": label, "kind": self.kinds[place].value, "unit": self.unit(place), "use": self.use(place)}
-            for place, label in enumerate(self.labels)
+            for place, label in enumerate(self.labels[:most])
         ]
 
     def described(self, most: int = DESCRIBED) -> list[str]:
         """A line for each of the first columns, and how many of which kind there are of the others."""
-        rows = [tuple(column.values()) for column in self.about()[:most]]
+        rows = [tuple(column.values()) for column in self.about(most)]
         widths = [max(map(len, column)) for column in zip(*rows)]
         lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths)).rstrip() for row in rows]
         others = Counter(self.kinds[most:])
@@ -183,6 +191,8 @@ class Columns:
         For columns with something that is no number, the first of it.
     counters : tuple of int
         Places of further columns that count rows and have pandas' name of such.
+    notes : dict of int to int
+        For columns whose first odd value stands alone in its row, as all below do, the number of these rows.
     """
 
     names: Sequence[str] | None
@@ -191,6 +201,7 @@ class Columns:
     index: int | None = None
     odd: dict[int, str] = field(default_factory=dict)
     counters: tuple[int, ...] = ()
+    notes: dict[int, int] = field(default_factory=dict)
 
     def layout(self, options: TableOptions, label: str | None = None, **fields: Any) -> Layout:
         """What every column is for, by its kind and what the user said; `label` holds classes, and no values."""
@@ -210,15 +221,18 @@ class Columns:
         else:
             others = {*left_out, index, *kept, *self.counters}
             free = [place for place in range(len(labels)) if place not in others]
-            taken = tuple(place for place in free if self.kinds[place] in (Kind.MEASUREMENT, Kind.MIXED))
-            passed_over = tuple(place for place in free if place not in taken and labels[place])
+            are_values = lambda place: self.kinds[place] in (Kind.MEASUREMENT, Kind.MIXED)
+            taken = tuple(place for place in free if are_values(place))
+            passed_over = tuple(place for place in free if not are_values(place) and labels[place])
         self._check(labels, taken, kept, options.columns_only)
         names = None if self.names is None else tuple(self.names)
-        are_codes = [place in taken and self.kinds[place] is not Kind.MEASUREMENT for place in range(len(labels))]
-        formats = self.formats or (NumberFormat(),) * len(labels)
-        as_code = lambda form: replace(form, is_code=True) if isinstance(form, NumberFormat) else form
-        formats = tuple(as_code(form) if is_code else form for form, is_code in zip(formats, are_codes))
-        return Layout(tuple(labels), names, tuple(self.kinds), formats, taken, kept, index, passed_over, **fields)
+        formats = list(self.formats or (NumberFormat(),) * len(labels))
+        for place in taken:
+            form = formats[place]
+            if self.kinds[place] is not Kind.MEASUREMENT and isinstance(form, NumberFormat):
+                formats[place] = replace(form, is_code=True)
+        of_columns = (tuple(labels), names, tuple(self.kinds), tuple(formats))
+        return Layout(*of_columns, taken, kept, index, passed_over, **fields)
 
     def _labels(self) -> list[str]:
         if self.names is None:
@@ -238,10 +252,10 @@ class Columns:
         for place in taken:
             name, odd = labels[place], self.odd.get(place, "")
             if self.kinds[place] is Kind.MIXED and not columns_only:
-                raise DataError(
-                    f"column {name!r} has numbers, and also {odd!r}. If that is a missing value, add --missing {odd!r};"
-                    f" or leave the column out: --exclude {name}"
-                )
+                advice = f"If that is a missing value, add --missing {odd!r}; or leave the column out: --exclude {name}"
+                if place in self.notes:
+                    advice = f"If the table ends above that, leave out what is below: --skip-footer {self.notes[place]}"
+                raise DataError(f"column {name!r} has numbers, and also {odd!r}. {advice}")
 
 
 def _place(name: str, labels: Sequence[str], has_names: bool) -> int:

@@ -13,7 +13,7 @@ from preimage.cli._errors import FileError
 from preimage.cli._options import NONE, TableOptions
 from preimage.cli.tables._columns import counts_on, counts_rows, is_whole
 from preimage.cli.tables._kinds import Kind, are_codes, are_dates, kind_of_numbers
-from preimage.cli.tables._numbers import BLANKS, MISSING, MONEY, THOUSANDS, UNITS, WRITTEN, NumberFormat
+from preimage.cli.tables._numbers import BLANKS, MISSING, MONEY, THOUSANDS, TRUTHS, UNITS, WRITTEN, NumberFormat
 from preimage.cli.tables._paths import inner_suffix
 from preimage.cli.tables._text import (
     ZERO_BYTES,
@@ -26,6 +26,7 @@ from preimage.cli.tables._text import (
     lines_of,
     numbered_cells,
     open_bytes,
+    row_pattern,
     unified,
     whole_lines,
     without_last,
@@ -120,12 +121,14 @@ def understand(
     """What the first lines of a table say about it; the suffix of its name may say what separates values."""
     skipped, hint = _skipped(lines, options)
     body = lines[skipped:]
-    comment = _comment(body) if options.comment is None else "" if options.comment == NONE else options.comment
     quote = "'" if _has_single_quotes(body) else '"'
+    inner = _lines_within_values(body, (_given_delimiter(options) or hint or ",;\t|"), quote)
+    outer = [line for place, line in enumerate(body) if place not in inner]
+    comment = _comment(outer) if options.comment is None else "" if options.comment == NONE else options.comment
     plain = [
         (skipped + place, line)
         for place, line in enumerate(body)
-        if line.strip() and not (comment and re.match(comment_pattern(comment), line))
+        if place in inner or (line.strip() and not (comment and re.match(comment_pattern(comment), line)))
     ]
     if not plain:
         raise FileError("it has no lines but comments.")
@@ -266,12 +269,32 @@ def _comment(lines: list[str]) -> str:
     return ""
 
 
+def _lines_within_values(lines: list[str], delimiters: str, quote: str) -> set[int]:
+    """The places of lines that begin between quotes."""
+    if not any(quote in line for line in lines):
+        return set()
+    found, place = set[int](), 0
+    text = "".join(line if line.endswith("\n") else line + "\n" for line in lines)
+    row = re.compile(row_pattern(delimiters, quote), re.M)
+    start = 0
+    while start < len(text):
+        match = row.match(text, start)
+        end = text.index("\n", start) + 1 if match is None else match.end()
+        count = text.count("\n", start, end)
+        found.update(range(place + 1, place + count))
+        start, place = end, place + count
+    return found
+
+
 def _has_single_quotes(lines: list[str]) -> bool:
-    """Whether values stand between single quotes, and none between double ones."""
-    begin, end, text = r"(?:^|[,;\t| ])", r"(?:[,;\t| ]|$)", "".join(lines)
+    """Whether values stand between single quotes, none begins with a double one or with one without end."""
+    text = "".join(lines)
+    # Between blanks stand quoted words of a sentence, unless nothing else separates values.
+    marks = ",;\t|" if re.search(r"[,;\t|]", text) else " "
     # A value over several lines has no delimiter: apostrophes stand in words.
-    single = re.compile(rf"{begin}'(?:(?:[^'\n]|'')*|[^',;\t|]*)'{end}", re.M)
-    return single.search(text) is not None and re.search(r'(?:^|[,;\t|])"', text, re.M) is None
+    value = rf"(?:^|(?<=[{marks}]))'(?:(?:[^'\n]|'')*|[^',;\t|]*)'(?=[{marks}]|$)"
+    rest, count = re.subn(value, "", text, flags=re.M)
+    return bool(count) and re.search(rf"(?:^|[{marks}])[\"']", rest, re.M) is None
 
 
 def _has_short_header(
@@ -397,7 +420,9 @@ def guess_delimiter(lines: list[str], quote: str = '"', expected: str = "") -> s
     with nothing else: they also stand in names and words.
     """
     lines = lines[:LINES]
-    if len(lines) > 1 and (all(map(_is_amount, lines[1:])) or _are_grouped(lines[1:])):
+    names, values = cells_of(lines[:1], ",", quote), lines[1:]
+    is_one = bool(values) and all(map(_is_amount, values)) and (_is_amount(lines[0]) or len(names[0]) == 1)
+    if is_one or (values and _are_grouped(values)):
         return next((mark for mark in DELIMITERS if not any(mark in line for line in lines)), ";")
     rows = {delimiter: cells_of(lines, delimiter, quote) for delimiter in DELIMITERS}
     found = {delimiter: Table.of(cells) for delimiter, cells in rows.items() if cells}
@@ -411,7 +436,8 @@ def guess_delimiter(lines: list[str], quote: str = '"', expected: str = "") -> s
         is_strong = _is_strong(Table.of(words), words)
         below = lines[len(rows[" "]) - len(words) :]
         is_aligned = is_strong and sum("  " in line.strip() for line in below) >= MOSTLY * len(below)
-        if any(_beats_blanks(mark, tables, is_strong, is_aligned) for mark in tables):
+        are_between = "," in tables and tables[","].regular >= MOSTLY and _are_commas_between(Table.of(words), words)
+        if are_between or any(_beats_blanks(mark, tables, is_strong, is_aligned) for mark in tables):
             tables.pop(" ")
         elif is_strong:
             tables.pop(",", None)
@@ -449,15 +475,18 @@ def _is_amount(line: str) -> bool:
 
 def _is_strong(table: Table, rows: list[list[str]]) -> bool:
     """Whether lines are regular and hold numbers, and no column has commas everywhere that are no decimal commas."""
-    if table.regular < MOSTLY or not table.numeric:
-        return False
+    return table.regular >= MOSTLY and bool(table.numeric) and not _are_commas_between(table, rows)
+
+
+def _are_commas_between(table: Table, rows: list[list[str]]) -> bool:
+    """Whether a column has commas everywhere that are no decimal commas: they separate values, perhaps."""
     for column in zip(*(row for row in rows[table.first + 1 :] if len(row) == table.width)):
         cells = [cell for cell in column if "," in cell]
         bodies = [part["body"] for cell in cells if (part := WRITTEN.fullmatch(cell.strip())) is not None]
         is_number = any(_COMMA.is_number(body) or _is_grouped(body) for body in bodies)
         if len(cells) >= MOSTLY * len(column) and not is_number:
-            return False
-    return True
+            return True
+    return False
 
 
 def _without_titles(rows: list[list[str]], width: int) -> list[list[str]]:
@@ -512,7 +541,10 @@ def guess_number_format(
         raise _contradiction(found, fitting, best)
     texts = [text for place, conventions in fitting.items() if best in conventions for text in found[place]]
     grouped = [text for text in texts if _GROUP.fullmatch(text)]
-    for other in (each for each in known if votes[each] == votes[best]):
+    for other in known:
+        # Numbers differ where a mark separates decimals in one convention and thousands in the other.
+        if votes[other] < votes[best] or (other.decimal == best.decimal and other.thousands not in (",", ".")):
+            continue
         differs = lambda text, other=other: other.is_number(text) and best.value(text) != other.value(text)
         if doubtful := next(filter(differs, grouped), None):
             mark = next(mark for mark in doubtful if mark in ".,")
@@ -561,6 +593,8 @@ def is_header(first: Sequence[str], rows: Rows, numbers: NumberFormat) -> bool |
     """Whether `first` has the names of the columns of `rows`; None if that cannot be told."""
     if not rows:
         return not all(numbers.is_number(cell) for cell in first)
+    if all(_is_word(cell, numbers) for cell in first):
+        return True  # as most tables have it, and quickly: a table may have 20,000 columns
     columns = list(zip(*rows))
     forms = [numbers.of_column(column) for column in columns]
     kinds = [kind_of_numbers(column, form) for column, form in zip(columns, forms)]
@@ -635,9 +669,15 @@ def _numbers_are_names(
     return None if (is_even and len(names) > 3) or len(names) >= FEW_CHANCES else False
 
 
+def _is_word(cell: str, numbers: NumberFormat) -> bool:
+    """Whether a cell is neither empty nor a number of any notation, a truth value or a mark of a missing one."""
+    text = cell.strip()
+    return WRITTEN.fullmatch(text) is None and not numbers.is_missing(text) and text.lower() not in TRUTHS
+
+
 def has_units(first: Sequence[str], rows: Rows, numbers: NumberFormat) -> bool:
     """Whether the line after the names has words where all lines after it have numbers: units, say."""
-    if len(rows) < 3:
+    if len(rows) < 3 or not any(_is_word(cell, numbers) for cell in rows[0]):
         return False
     columns = list(zip(*rows[1:]))
     forms = [numbers.of_column(column) for column in columns]

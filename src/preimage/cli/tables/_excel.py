@@ -9,6 +9,8 @@ from datetime import datetime, timedelta
 from functools import cache
 from pathlib import Path
 
+import numpy as np
+
 from preimage.cli._errors import FileError
 from preimage.cli.tables._paths import check_unpacked
 from preimage.cli.tables._workbook import BLOCK, Workbook, parse, unescaped
@@ -31,6 +33,7 @@ _TEXTS = {"str", "inlineStr"}
 _NO_DATE, _ELAPSED = re.compile(r'"[^"]*"|\[[^\]]*\]|[\\_*].'), re.compile(r"\[(?:h+|m+|s+)\]", re.I)
 # A currency, a word, or a sign of percent or money in a format.
 _UNIT = re.compile(r'\[\$([^\]-]+)|"\s*([^"]*[^"\s])\s*"|([%‰$€£¥])')
+_ZEROS = re.compile("00+")
 _LAST_DAY = 2958465  # 9999-12-31
 # Cells that a message names.
 _NAMED = 5
@@ -83,14 +86,16 @@ class Sheet:
     columns: tuple[set[str], ...] = ()
 
     def of_table(self, first_row: int) -> "Sheet":
-        """The same without its cells, of which a table with these values has copies."""
+        """The same without the texts of its cells, of which a table with these values has copies."""
         columns = (set[str]().union(*of_column) for of_column in zip(*self.kinds[first_row:]))
         found = tuple(kinds - {NOTHING, ERROR} for kinds in columns)
-        return replace(self, rows=[], kinds=[], first_row=first_row, columns=found)
+        return replace(self, rows=[], first_row=first_row, columns=found)
 
     def lines(self) -> list[str]:
         """The rows as lines of text with tabs between values; titles above the table have fewer values than it."""
-        above = next((place for place, row in enumerate(self.rows) if 2 * sum(map(bool, row)) > self.width), 0)
+        # Most rows end where the table does; notes may stand next to it.
+        width = int(np.median([_filled(row) for row in self.rows]))
+        above = next((place for place, row in enumerate(self.rows) if 2 * sum(map(bool, row)) > width), 0)
         rows = [*(row[: _filled(row)] for row in self.rows[:above]), *self.rows[above:]]
         quoted = lambda cell: '"' + cell.replace('"', '""').replace("\n", " ") + '"'
         return ["\t".join(map(quoted, row)) + "\n" for row in rows]
@@ -250,7 +255,9 @@ class _Reader:
         self.counts[self.column, self.style] += 1
         self.computed[self.column] += self.has_formula
         if text.isdecimal():
-            return NUMBER, text
+            # A format of zeros alone shows as many digits, as codes have: 1067 is 01067 for the reader.
+            digits = _ZEROS.fullmatch(self.formats[int(self.style)]) if self.style else None
+            return NUMBER, text.zfill(len(digits[0])) if digits else text
         is_whole = text.lstrip("-").isdecimal()
         return NUMBER, text if is_whole else repr(float(text))
 

@@ -4,6 +4,7 @@ import codecs
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,13 @@ import numpy as np
 
 from preimage._engine.typing import Array
 from preimage.cli._errors import FileError
-from preimage.cli.tables._excel import TEXT, TRUTH, Sheet
+from preimage.cli.tables._excel import ERROR, NOTHING, NUMBER, TEXT, TRUTH, Sheet
 from preimage.cli.tables._excel_cells import Change, write_cells
 from preimage.cli.tables._kinds import Kind
-from preimage.cli.tables._numbers import NotANumber, NumberFormat, Words, gaps_of
+from preimage.cli.tables._numbers import TRUTHS, NotANumber, NumberFormat, Words, gaps_of
 from preimage.cli.tables._paths import compression_of, inner_suffix, need
 from preimage.cli.tables._rewrite import Rewriter
-from preimage.cli.tables._sources import Source, compression_of_parquet
+from preimage.cli.tables._sources import Source, compression_of_parquet, with_all_digits
 
 _SUFFIX_DELIMITERS = {".tsv": "\t", ".tab": "\t", ".csv": ","}
 
@@ -187,10 +188,12 @@ class Frame:
         values: list[int | None] = [*(None for _ in layout.copied), *range(len(names))]
         return cls([*kept, *names], values, source, list(layout.copied))
 
+    @cached_property
     def changed(self) -> dict[int, int]:
         """For places of the table whose cells change, the column of the result."""
-        chosen = enumerate(self.values)
-        return {place: column for place, column in chosen if column is not None and column in (self.gaps or [column])}
+        columns = {place: column for place, column in enumerate(self.values) if column is not None}
+        wanted = set(columns.values() if self.gaps is None else self.gaps)
+        return {place: column for place, column in columns.items() if column in wanted}
 
     def batches(self, matrices: Iterator[Array]) -> Iterator[list[Cells]]:
         """Columns of the output, some rows at a time."""
@@ -204,8 +207,8 @@ class Frame:
                 yield [*copied, *(Cells(numbers=column) for column in matrix.T)]
 
     def _cells(self, place: int, there: Any, matrix: Array) -> Cells:
-        source, column = self.source, self.changed().get(place) if self.is_whole else None
-        is_number = place in source.layout.taken or source.layout.kinds[place] is Kind.MEASUREMENT
+        source, column = self.source, self.changed.get(place) if self.is_whole else None
+        is_number = source.layout.has_values(place) or source.layout.kinds[place] is Kind.MEASUREMENT
         known = None if source.schema is None else source.schema.field(place).type
         form = source.layout.formats[place] if is_number and (column is not None or known is None) else None
         numbers = None if column is None else matrix[:, column]
@@ -238,6 +241,7 @@ class _Rows:
 
 def write_frame(path: Path, matrices: Iterator[Array], frame: Frame, kind: str, output: Path | None = None) -> None:
     """Write a result; `output` is the name that the file will have, where `path` is another one."""
+    frame = replace(frame, source=with_all_digits(frame.source, frame.changed))
     writers = {".csv": _write_text, ".parquet": _write_parquet, ".xlsx": _write_excel}
     writers[kind](path, matrices, frame, path if output is None else output)
 
@@ -293,7 +297,7 @@ def _write_text(path: Path, matrices: Iterator[Array], frame: Frame, output: Pat
 
 def _edited(matrices: Iterator[Array], frame: Frame) -> Iterator[bytes]:
     """The table byte for byte but for new cells."""
-    rows, formats, changed = frame.source.rows, frame.source.layout.formats, frame.changed()
+    rows, formats, changed = frame.source.rows, frame.source.layout.formats, frame.changed
     assert rows is not None
     texts = lambda matrix: {place: formats[place].texts(matrix[:, column]) for place, column in changed.items()}
     rewriter = Rewriter(rows, formats, frame.gaps is not None)
@@ -360,23 +364,31 @@ def _changed_cells(matrices: Iterator[Array], frame: Frame, sheet: Sheet) -> Ite
     """The cells of a sheet that get new values, which are text where all others of the column are."""
     row = sheet.first_row
     for batch in frame.batches(matrices):
-        new = {place: _new_values(cells, sheet.columns[place]) for place, cells in enumerate(batch) if cells.form}
+        new = {place: _new_values(cells, sheet, row, place) for place, cells in enumerate(batch) if cells.form}
         for values in zip(*new.values()):
             yield from ((row, place, value) for place, value in zip(new, values) if value is not None)
             row += 1
 
 
-def _new_values(cells: Cells, kinds: set[str]) -> list[Any]:
-    """The values for some cells of a column, and None for those that stay; `kinds` says what its cells are."""
+def _new_values(cells: Cells, sheet: Sheet, first: int, place: int) -> list[Any]:
+    """The values for cells of a column from some row on, of the types that they had, and None for those that stay."""
     if cells.numbers is None or cells.form is None:
         return [None] * len(cells.there)
     texts, numbers = cells.form.texts(cells.numbers), cells.form.rounded(cells.numbers).tolist()
     are_new = gaps_of(cells.there, cells.form).to_pylist() if cells.only_gaps else [True] * len(texts)
-    if kinds == {TRUTH}:
-        values = [number >= 0.5 for number in numbers]
-    else:
-        values = texts if kinds == {TEXT} or isinstance(cells.form, Words) else numbers
+    # Cells that were empty, or errors, become what the others are.
+    common = next(iter(sheet.columns[place])) if len(sheet.columns[place]) == 1 else NUMBER
+    known = (kinds[place] for kinds in sheet.kinds[first : first + len(texts)])
+    kinds = (common if kind in (NOTHING, ERROR) else kind for kind in known)
+    values = map(partial(_typed, isinstance(cells.form, Words)), kinds, texts, numbers)
     return [value if is_new and text else None for value, is_new, text in zip(values, are_new, texts)]
+
+
+def _typed(is_word: bool, kind: str, text: str, number: float) -> Any:
+    """A value for a cell of some kind."""
+    if kind == TRUTH and text.lower() in TRUTHS:
+        return bool(TRUTHS[text.lower()])
+    return text if is_word or kind == TEXT else number
 
 
 def _no_formula(sheet: Any, value: Any) -> Any:

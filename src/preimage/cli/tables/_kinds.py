@@ -44,6 +44,13 @@ _OF_CALENDARS = re.compile(
     r"(?:.*[\W_])?(?:year|jahr|année|annee|anno|año|ano|ár|rok|год|yr|date|datum|fecha|data)", re.I
 )
 _YEAR = re.compile(r"1[5-9]\d\d|20\d\d|21\d\d")
+# Seconds since 1970, or thousandths, millionths or billionths of these, from 2001 to 2033, under the names of times.
+_OF_CLOCKS = re.compile(
+    r"(?:.*[\W_])?(?:ts|t|epoch|unix|when|(?:unix|date)?time(?:[_ ]?stamp)?|zeit(?:stempel)?|created|updated)"
+    r"(?:[\W_]{0,2}(?:at|utc|unix|epoch|[mun]?s|sec|seconds|millis))?[)\]]?",
+    re.I,
+)
+_MOMENT = re.compile(r"1\d{9}(?:\d{3}){0,3}(?:\.\d+)?")
 # Whole numbers under these names name something, whether or not they repeat.
 _OF_CODES = re.compile(
     r"(?:.*[\W_])?(?:zip|plz|post(?:al|leitzahl|nr)?|account|acct|konto\w*|iban|phone|tel|telefon\w*|telephone|fax|mobile|isbn"
@@ -94,10 +101,11 @@ def kind_of(name: str, texts: Sequence[str], numbers: NumberFormat) -> Kind:
 
 
 def are_dates(name: str, texts: Sequence[str]) -> bool:
-    """Whether texts are dates, times or months, or years under a name that says so."""
+    """Whether texts are dates, times or months, or years or seconds since 1970 under a name that says so."""
     if all(map(_DATE.fullmatch, texts)):
         return True
-    return _OF_CALENDARS.fullmatch(name.strip()) is not None and all(map(_YEAR.fullmatch, texts))
+    named = ((_OF_CALENDARS, _YEAR), (_OF_CLOCKS, _MOMENT))
+    return any(names.fullmatch(name.strip()) and all(map(dates.fullmatch, texts)) for names, dates in named)
 
 
 def are_codes(name: str, texts: Sequence[str]) -> bool:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
@@ -57,8 +57,8 @@ _KNOWN_UNIT = re.compile(f"{MONEY}|{UNITS}")
 # Numbers with more digits than this have all that double precision gives, and are written so.
 ALL_DIGITS = 15
 TOO_LARGE = "has more digits than double precision, as codes do"
-# Whole numbers above are not exact in double precision: 9007199254740993 would become ...992.
-MOST_WHOLE = 2**53
+# Whole numbers above may not be exact in double precision: 9007199254740993 would become ...992.
+MOST_WHOLE = 2**53 - 1
 
 
 def starts_with_zero(text: str) -> bool:
@@ -120,6 +120,15 @@ class Digits:
         places = max(decimals) if any(part[2].strip("0") for part in found) else 0
         leading = "" if any(not part[1] for part in found) else "0"
         return cls(max(decimals), min(decimals), places, significant, exponents.pop(), leading, has_all=False)
+
+    def with_more(self, other: "Digits") -> "Digits":
+        """As many digits as either has."""
+        fewest = min(self.fewest, other.fewest)
+        if self.has_all or other.has_all or self.exponent != other.exponent:
+            return Digits(fewest=fewest)
+        decimals, significant = max(self.decimals, other.decimals), max(self.significant, other.significant)
+        places = decimals if self.places or other.places else 0
+        return replace(self, decimals=decimals, fewest=fewest, places=places, significant=significant)
 
     def rounded(self, number: float) -> float:
         """A number with no more digits."""
@@ -257,6 +266,23 @@ class NumberFormat:
         is_grouped = bool(self.thousands) and any(self.thousands in body for body in bodies)
         return replace(column, is_grouped=is_grouped, digits=Digits.of(list(map(self._bare, bodies)), self.decimal))
 
+    def of_more(self, texts: Any) -> "NumberFormat":
+        """The same for more numbers of the column, a pyarrow array of texts, which may have more digits."""
+        compute, digits = need("pyarrow.compute"), self.digits
+        if digits.has_all:
+            return self
+        point = re.escape(self.decimal)
+        longer = [
+            f"{point}[0-9]{{{digits.decimals + 1}}}",
+            f"(?:[0-9][^0-9]?){{{digits.significant + 1}}}",
+            *([] if digits.exponent else ["[0-9][eEdD]"]),
+            *([f"{point}0*[1-9]"] if digits.places < digits.decimals else []),
+        ]
+        texts = texts.filter(compute.match_substring_regex(texts, "|".join(longer)))
+        found = [text for text in compute.unique(texts).to_pylist() if not self.is_missing(text)]
+        more = self.of_column(found).digits if found else digits
+        return replace(self, digits=digits.with_more(more))
+
     def _are_most(self, parts: Sequence[re.Match[str]], found: Sequence[str]) -> bool:
         """Whether all texts are numbers, or half of them with known signs or brackets: others mark missing values."""
         unit = (parts[0]["prefix"] or parts[0]["suffix"] or "").strip()
@@ -292,15 +318,8 @@ class NumberFormat:
         number = self.digits.rounded(number)
         text = self.digits.text(abs(number), self.is_grouped)
         if self.is_lakh and self.is_grouped:
-            whole, dot, rest = text.partition(".")
-            digits = whole.replace(",", "")
-            text = (
-                re.sub(r"(?<=[0-9])(?=(?:[0-9]{2})+$)", ",", digits[:-3])
-                + "," * (len(digits) > 3)
-                + digits[-3:]
-                + dot
-                + rest
-            )
+            whole, *rest = text.split(".")
+            text = ".".join([re.sub(r"\B(?=(?:[0-9]{2})*[0-9]{3}$)", ",", whole.replace(",", "")), *rest])
         if not self.is_plain:
             text = text.translate({ord("."): self.decimal, ord(","): self.thousands})
         minus = self.minus if number < 0 and self.minus != "(" else ""
@@ -334,10 +353,10 @@ class NumberFormat:
         """Raise `NotANumber` for texts that lose something as numbers."""
         arrow, compute = need("pyarrow"), need("pyarrow.compute")
         # Most columns have no such text: looking for regular expressions takes longer than reading numbers.
-        begins = lambda mark: compute.or_(compute.starts_with(texts, mark), compute.starts_with(texts, f"-{mark}"))
+        begins = lambda mark: reduce(compute.or_, (compute.starts_with(texts, sign + mark) for sign in ("", "-", "+")))
         zeros = begins("0")
         if compute.any(compute.and_not(zeros, begins(f"0{self.decimal}"))).as_py():
-            _refuse(texts, compute.match_substring_regex(texts, "^-?0[0-9]"), "begins with a zero, as codes do")
+            _refuse(texts, compute.match_substring_regex(texts, "^[-+]?0[0-9]"), "begins with a zero, as codes do")
         with np.errstate(invalid="ignore"):
             large = np.abs(numbers) > MOST_WHOLE
         if large.any():
@@ -398,6 +417,10 @@ class Words:
     def texts(self, numbers: Array) -> list[str]:
         return ["" if number != number else self.categories[int(number)] for number in self.rounded(numbers).tolist()]
 
+    def of_more(self, texts: Any) -> "Words":
+        """As of `NumberFormat`: the words are all known."""
+        return self
+
     def values(self, texts: Any) -> Array:
         """As of `NumberFormat`."""
         arrow, compute = need("pyarrow"), need("pyarrow.compute")
@@ -413,7 +436,8 @@ def numbers_of(values: Any, form: NumberFormat | Words) -> Array:
     if (isinstance(form, Words) and not arrow.types.is_boolean(values.type)) or arrow.types.is_string(values.type):
         return form.values(values)
     numbers = values.to_numpy(zero_copy_only=False).astype(float)
-    if arrow.types.is_integer(values.type) and np.nanmax(np.abs(numbers), initial=0) > MOST_WHOLE:
+    is_exact = arrow.types.is_integer(values.type) or arrow.types.is_decimal(values.type)
+    if is_exact and np.nanmax(np.abs(numbers), initial=0) > MOST_WHOLE:
         row = int(np.nanargmax(np.abs(numbers)))
         raise NotANumber(row, str(values[row]), TOO_LARGE)
     return np.asarray(numbers)

@@ -3,7 +3,7 @@
 import codecs
 import io
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -102,13 +102,12 @@ class Rewriter:
     def _records(self, lines: Iterator[str], mark: str) -> Iterator["str | _Record"]:
         """Lines that are no rows as they are, and rows."""
         dialect = self.rows.dialect
-        comment = re.compile(comment_pattern(dialect.comment)) if dialect.comment else None
         for number, line in enumerate(lines):
             if number == 0 and line.startswith(mark):
                 yield mark
                 line = line[len(mark) :]
             is_empty = not line.strip(" \t\r\n" if dialect.delimiter == " " else "\r\n")
-            if number < self.rows.first_line or is_empty or (comment is not None and comment.match(line)):
+            if number < self.rows.first_line or is_empty or self._is_comment(line):
                 yield line
                 continue
             record = self._parts(line)
@@ -148,6 +147,11 @@ class Rewriter:
         return _Record(cells, end_of_line)
 
     @cached_property
+    def _is_comment(self) -> Callable[[str], object]:
+        comment = self.rows.dialect.comment
+        return re.compile(comment_pattern(comment)).match if comment else lambda line: None
+
+    @cached_property
     def _separator(self) -> str:
         return self._carried(self.rows.dialect.delimiter)
 
@@ -168,10 +172,8 @@ class Rewriter:
     def _check_rest(self, lines: list[str]) -> None:
         """Refuse rows behind those of the result, except a footer."""
         dialect = self.rows.dialect
-        comment = re.compile(comment_pattern(dialect.comment)) if dialect.comment else None
         filled = [line for line in lines if line.strip(f"{self._separator}{dialect.quote} \t\r\n")]
-        rows = [line for line in filled if comment is None or not comment.match(line)]
-        if len(rows) > (dialect.skip_footer or 0) and not dialect.skip_ragged:
+        if sum(not self._is_comment(line) for line in filled) > (dialect.skip_footer or 0) and not dialect.skip_ragged:
             raise FileError(_CHANGED)
 
 

@@ -1,7 +1,7 @@
 """Tables in files of any size, read in chunks of rows: text, Parquet, Excel and NumPy."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -324,6 +324,17 @@ def coded(source: Source, categories: Mapping[str, Sequence[str]], names: Sequen
     return replace(source, layout=layout, blocks=_blocks(layout, source.columns, where))
 
 
+def with_all_digits(source: Source, places: Collection[int]) -> Source:
+    """The formats of some columns of text with as many digits as any row has: the first rows may have fewer."""
+    if source.rows is None or not places:
+        return source
+    formats = list(source.layout.formats)
+    for batch in source.columns(list(places)):
+        for place, texts in zip(places, batch):
+            formats[place] = formats[place].of_more(texts)
+    return replace(source, layout=replace(source.layout, formats=tuple(formats)))
+
+
 def _distinct(column: Any) -> list[str]:
     arrow, compute = need("pyarrow"), need("pyarrow.compute")
     texts = compute.unique(compute.cast(column, arrow.string())).to_pylist()
@@ -387,7 +398,7 @@ def _layout_of_texts(
     numbers, names = beginning.dialect.numbers, beginning.names
     columns = [[row[place] for row in beginning.rows] for place in range(beginning.width)]
     formats: list[NumberFormat | Words] = []
-    kinds, odd, counters = [], {}, []
+    kinds, odd, notes, counters = [], dict[int, str](), dict[int, int](), []
     for place, texts in enumerate(columns):
         name = "" if names is None else names[place]
         form = numbers.of_column(texts)
@@ -395,16 +406,22 @@ def _layout_of_texts(
         kind = (told or {}).get(place, kind) if kind is Kind.MEASUREMENT else kind
         if kind is Kind.EMPTY and not beginning.is_whole and name:
             kind = Kind.MEASUREMENT  # nothing in the first rows, and perhaps numbers later
+        filled = [row for row, text in enumerate(texts) if not form.is_missing(text)]
+        if place and names is not None and kind is Kind.MEASUREMENT and not name and 2 * len(filled) < len(texts):
+            kind = Kind.TEXT  # numbers here and there next to a table are notes
         formats.append(Words.of_truths(texts) if kind is Kind.TRUTH else form)
         kinds.append(kind)
-        first = next((text for text in texts if not form.is_missing(text) and not form.is_number(text)), None)
-        if first is not None:
-            odd[place] = first
+        row = next((row for row in filled if not form.is_number(texts[row])), None)
+        if row is not None:
+            odd[place] = texts[row]
+            below = [cells for cells in beginning.rows[row:] if any(map(str.strip, cells))]
+            if beginning.is_whole and all(sum(map(bool, map(str.strip, cells))) == 1 for cells in below):
+                notes[place] = len(below)
         if place and name.startswith("Unnamed: ") and counts_rows(texts):
             counters.append(place)
     index = index_place(names, columns, kinds) if options.index is None else None
     units = None if beginning.units is None else tuple(beginning.units)
-    return Columns(names, kinds, formats, index, odd, tuple(counters)).layout(options, label, units=units)
+    return Columns(names, kinds, formats, index, odd, tuple(counters), notes).layout(options, label, units=units)
 
 
 def _text_source(path: Path, options: TableOptions, label: str | None) -> Source:
@@ -431,7 +448,10 @@ def _excel_source(path: Path, options: TableOptions, label: str | None) -> Sourc
     sheet = read_sheet(path, options.sheet)
     beginning = understand(sheet.lines(), True, replace(options, delimiter="\t", decimal=options.decimal or "."))
     first = beginning.first_line
-    rows, sheet = sheet.rows[first : first + len(beginning.rows)], sheet.of_table(first)
+    rows = sheet.rows[first : first + len(beginning.rows)]
+    if [[cell.replace("\n", " ") for cell in row] for row in rows] != beginning.rows:
+        raise FileError("cells stand next to its table, or between titles and the table. Delete them, or add --skip N.")
+    sheet = sheet.of_table(first)
     by_column = [arrow.array(texts, arrow.string()) for texts in zip(*rows)]
     read = lambda places: iter([[by_column[place] for place in places]] if rows else [])
     told = {frozenset(TEXT): Kind.CODE, frozenset(DATE): Kind.DATE}
@@ -510,6 +530,10 @@ def _npy_source(path: Path, options: TableOptions, label: str | None) -> Source:
 def _parquet_source(path: Path, options: TableOptions, label: str | None) -> Source:
     file = _open_parquet(path)
     schema, names = file.schema_arrow, list(file.schema_arrow.names)
+    if len(set(names)) < len(names):
+        raise DataError(
+            f"has two columns called {next(name for name in names if names.count(name) > 1)!r}. Rename one."
+        )
     first = _first_rows(file, max(1, min(CHUNK_ROWS, PARQUET_BUFFER // len(names))))
     kinds = [_kind_of_values(name, first.column(name), schema.field(name).type) for name in names]
     index = _parquet_index(path, schema, names) if options.index is None else []

@@ -6,6 +6,7 @@ import io
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,10 @@ TOTALS = re.compile(
 )
 BLANKS_AND_QUOTES = " \t\"'"
 ZERO_BYTES = "it has zero bytes, so it is no text; it may be damaged, or of another format."
+_OPEN = (
+    "it has a quote that begins a value and does not end, which takes all lines after it for one value. Close it, or "
+    "put the value between quotes, and write quotes within it twice."
+)
 DELIMITER_NAMES = {"\t": "tab", " ": "blanks"}
 
 
@@ -186,6 +191,15 @@ def comment_pattern(comment: str) -> str:
     return rf"^[ \t]*{re.escape(comment)}(?!{errors})"
 
 
+def row_pattern(delimiters: str, quote: str) -> str:
+    """A regular expression of a row from the beginning of a line on, whose quoted values may go over several lines."""
+    mark, others = re.escape(quote), "".join(map(re.escape, delimiters))
+    if delimiters == " ":  # quotes stand anywhere, as in `single_blanks`
+        return r'^(?:"[^"]*"|[^"\n])*\n'
+    value = rf"(?:{mark}(?:[^{mark}]|{mark}{mark})*{mark}(?!{mark})[^{others}\n]*|(?!{mark})[^{others}\n]*)"
+    return rf"^(?:[^{mark}\n]*|{value}(?:[{others}]{value})*)\n"
+
+
 def single_blanks(block: bytes) -> bytes:
     """Whole lines in which any run of blanks and tabs is one blank, and none is at the ends of lines."""
     if b'"' in block:  # blanks between quotes stay
@@ -220,9 +234,10 @@ def without_last(blocks: Iterator[bytes], count: int | None, delimiter: str) -> 
         if cut > 0:
             yield block[: cut + 1]
     lines = held[: _end_of_last(held, delimiter) + 1].split(b"\n")[:-1]
-    while lines and empty.fullmatch(lines[-1]):
-        lines.pop()
-    lines = lines[: len(lines) - (count or 0)]
+    for left in range(count or 0, -1, -1):
+        while lines and empty.fullmatch(lines[-1]):
+            lines.pop()
+        lines = lines[: len(lines) - (left > 0)]
     first = lines[-1].lstrip((BLANKS_AND_QUOTES + delimiter).encode()).split(delimiter.encode(), 1)[0] if lines else b""
     if count is None and TOTALS.fullmatch(first):
         raise FileError(
@@ -284,11 +299,14 @@ class TextRows:
         """Batches of rows: one pyarrow array of texts for each column in `places`."""
         arrow, csv = need("pyarrow", "Text tables"), need("pyarrow.csv", "Text tables")
         names, dialect, ragged = [str(place) for place in range(self.width)], self.dialect, ""
-        picked = list(dict.fromkeys(names[place] for place in places))
+        # The last column shows whether a quote is open at the end: `lines` has no carriage returns but those added.
+        picked = list(dict.fromkeys([*(names[place] for place in places), names[-1]]))
+        is_open = False
 
         def at_ragged(row: Any) -> str:
             """What to do with a line that has too few or too many values."""
-            nonlocal ragged
+            nonlocal ragged, is_open
+            is_open = is_open or "\r" in row.text
             ragged = (
                 f"{'a line' if row.number is None else self.where(row.number)} has {row.actual_columns} values; "
                 f"{row.expected_columns} are needed. If the table ends there, leave out the last N lines with "
@@ -302,15 +320,20 @@ class TextRows:
         block = {"block_size": max(BLOCK, 64 * self.width), "use_threads": False, "column_names": names}
         try:
             reader = csv.open_csv(
-                io.BufferedReader(ByteStream(self.lines()), BLOCK),
+                io.BufferedReader(ByteStream(chain(self.lines(), [b"\r\r"])), BLOCK),
                 csv.ReadOptions(**block),
                 csv.ParseOptions(**marks, invalid_row_handler=at_ragged),
                 csv.ConvertOptions(**texts, strings_can_be_null=False),
             )
             for batch in reader:
                 if batch.num_rows:
+                    is_open = is_open or "\r" in batch.column(names[-1])[-1].as_py()
                     yield [batch.column(names[place]) for place in places]
+            if is_open:
+                raise FileError(_OPEN)
         except arrow.ArrowInvalid as error:
+            if is_open:
+                raise FileError(_OPEN) from error
             if ragged and not dialect.skip_ragged:
                 raise DataError(ragged) from error
             if "Empty CSV" in str(error):
@@ -331,20 +354,41 @@ class TextRows:
 
     def _without_comments(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
         """Blocks of whole lines without those before the first row and comments, and with single blanks."""
-        comment, left = self.dialect.comment, self.first_line
+        comment, quote, left, held = self.dialect.comment, self.dialect.quote.encode(), self.first_line, b""
         lines = re.compile(comment_pattern(comment).encode() + rb".*\n", re.M)
+        row = re.compile(row_pattern(self.dialect.delimiter, self.dialect.quote).encode(), re.M)
         for block in blocks:
             place = 0
             while left and place < len(block):
                 place = block.index(b"\n", place) + 1
                 left -= 1
             block = block[place:]
-            if comment and comment.encode() in block:
+            if comment and quote in (block := held + block):
+                block, held = self._without_comments_between(block, lines, row)
+            elif comment and comment.encode() in block:
                 for line in lines.findall(block):
                     self._check_comment(line.decode(errors="replace"))
                 block = lines.sub(b"", block)
             if block:
                 yield single_blanks(block) if self.dialect.delimiter == " " else block
+        if held:
+            yield held
+
+    def _without_comments_between(
+        self, block: bytes, comment: re.Pattern[bytes], row: re.Pattern[bytes]
+    ) -> tuple[bytes, bytes]:
+        """Whole rows without the comments between them, and the beginning of a row whose quotes are open."""
+        rows, place = [], 0
+        while place < len(block):
+            if found := comment.match(block, place):
+                self._check_comment(found[0].decode(errors="replace"))
+            elif found := row.match(block, place):
+                rows.append(found[0])
+            else:
+                check_length(len(block) - place)
+                break
+            place = found.end()
+        return b"".join(rows), block[place:]
 
     def _check_comment(self, line: str) -> None:
         """Refuse a line that begins like a comment and has the values of a row, unless the user said that it is one."""
