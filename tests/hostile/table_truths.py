@@ -327,12 +327,12 @@ def drawn_column(rng, kind, n, recipe, locale):
     if kind == "measurement":
         grouped = recipe.is_grouped
         cells, notation, decimals = measurement(rng, n, tool.numbers, locale, grouped)
-        if notation.minus == "()" and all(cell.startswith("-") for cell in cells):
-            cells[0] = cells[0].removeprefix(
-                "-"
-            )  # numbers all of which are in brackets are errors of those next to them
         if rng.random() < 0.3:
             cells = with_gaps(rng, cells)
+        known = [row for row, cell in enumerate(cells) if cell is not None]
+        if notation.minus == "()" and all(cells[row].startswith("-") for row in known):
+            # Numbers all of which are in brackets are errors of those next to them.
+            cells[known[0]] = cells[known[0]].removeprefix("-")
         if tool.numbers == "repr" and None in cells and all(cell is None or cell.isdecimal() for cell in cells):
             # pandas has no gaps in whole numbers.
             cells, decimals = [None if cell is None else f"{cell}.0" for cell in cells], 1

@@ -306,7 +306,10 @@ def _has_short_header(
     firsts = [cells[0].strip() for cells in rows]
     are_names = len(set(firsts)) == len(firsts) and all(map(_may_name_a_row, firsts))
     are_names = are_names or not any(cells[-1].strip() for cells in rows)  # a delimiter at the end of rows
-    if len(numbered[table.first - 1][1]) != table.width - 1 or table.width == 1 or not (is_next and are_names):
+    names = numbered[table.first - 1][1]
+    # R writes words between quotes; without them they are one title.
+    is_title = len(names) == 1 and " " in names[0].strip() and '"' not in lines[numbered[table.first - 1][0]]
+    if len(names) != table.width - 1 or table.width == 1 or is_title or not (is_next and are_names):
         return False
     return is_header(rows[0], rows[1:], _numbers(rows[1:] or rows, options)) is not True
 
@@ -336,6 +339,8 @@ def _commented_names(lines: list[str], dialect: Dialect, table: "Table") -> list
     cells = cells_of([re.sub(rf"^\s*(?:{re.escape(dialect.comment)})+[ \t]*", "", last)], dialect.delimiter)
     names = [cell.strip() for cell in cells[0]] if last and cells else []
     are_words = any(name.endswith((":", ",", ".")) for name in names) and dialect.delimiter == " "
+    # "Operator: A. Nobody, Berlin" is one entry of a protocol.
+    are_words = are_words or [": " in name for name in names] == [True, *(False for _ in names[1:])]
     if len(names) != table.width or are_words or any(map(_DOT.is_number, names)):
         return None
     return [names[0] or dialect.comment, *names[1:]]
@@ -392,7 +397,7 @@ class Table:
         inside = [row for row in rows[first:] if len(row) == width]
         # A line with text for names says nothing about the values.
         found = [cell.strip() for row in inside[1:] or inside for cell in row if not _DOT.is_missing(cell)]
-        bodies = [part["body"] for text in found if (part := WRITTEN.fullmatch(text)) is not None]
+        bodies = [part["body"] for text in found if (part := WRITTEN.fullmatch(text)) and _is_known(part)]
         numeric = (
             max(sum(map(test, bodies)) for test in (_DOT.is_number, _COMMA.is_number, _is_grouped)) if found else 0
         )
@@ -416,7 +421,8 @@ def guess_delimiter(lines: list[str], quote: str = '"', expected: str = "") -> s
     """
     lines = lines[:LINES]
     names = cells_of(lines[:1], ",", quote)
-    if len(lines) > 1 and all(map(_is_amount, lines[1:])) and (_is_amount(lines[0]) or len(names[0]) == 1):
+    are_amounts = all(map(_is_amount, lines[1:])) and (_is_amount(lines[0]) or len(names[0]) == 1)
+    if len(lines) > 1 and (are_amounts or _are_grouped(lines[1:])):
         return next((mark for mark in DELIMITERS if not any(mark in line for line in lines)), ";")
     rows = {delimiter: cells_of(lines, delimiter, quote) for delimiter in DELIMITERS}
     found = {delimiter: Table.of(cells) for delimiter, cells in rows.items() if cells}
@@ -425,10 +431,15 @@ def guess_delimiter(lines: list[str], quote: str = '"', expected: str = "") -> s
         return ","
     if expected in tables:
         return expected
-    if " " in tables and any(_beats_blanks(mark, tables, rows[" "], lines) for mark in tables):
-        tables.pop(" ")
-    elif " " in tables and _is_strong(tables[" "], rows[" "]):
-        tables.pop(",", None)
+    if " " in tables:
+        words = _without_titles(rows[" "], tables[" "].width)
+        is_strong = _is_strong(Table.of(words), words)
+        below = lines[len(rows[" "]) - len(words) :]
+        is_aligned = is_strong and sum("  " in line.strip() for line in below) >= MOSTLY * len(below)
+        if any(_beats_blanks(mark, tables, is_strong, is_aligned) for mark in tables):
+            tables.pop(" ")
+        elif is_strong:
+            tables.pop(",", None)
     # Regular lines of numbers: the number of lines counts least, since lines of text may come before the table.
     score = lambda mark: (round(tables[mark].regular, 1), tables[mark].numeric, -DELIMITERS.index(mark))
     # Commas also separate decimals, and stand in words; tabs, semicolons and bars do so less.
@@ -442,12 +453,23 @@ def guess_delimiter(lines: list[str], quote: str = '"', expected: str = "") -> s
     return best
 
 
+def _are_grouped(lines: list[str]) -> bool:
+    """Whether every line is one number with groups of digits where it is large: commas divide some lines alone."""
+    texts = [line.strip("\n\"' ") for line in lines]
+    return all(map(_is_grouped, texts)) and len({text.count(",") for text in texts}) > 1
+
+
+def _is_known(part: re.Match[str]) -> bool:
+    """Whether what stands behind a number is a sign of money or percent, or nothing."""
+    return part["suffix"] is None or re.search(rf"(?:{MONEY}|{UNITS})$", part["suffix"]) is not None
+
+
 def _is_amount(line: str) -> bool:
     """Whether a line is one number with a sign of money or percent, and nothing else."""
     part = WRITTEN.fullmatch(line.strip("\n\"' "))
     if part is None or not any(test(part["body"]) for test in (_DOT.is_number, _COMMA.is_number, _is_grouped)):
         return False
-    return bool(part["prefix"] or re.search(rf"(?:{MONEY}|{UNITS})$", part["suffix"] or ""))
+    return _is_known(part) and bool(part["prefix"] or part["suffix"])
 
 
 def _is_strong(table: Table, rows: list[list[str]]) -> bool:
@@ -463,15 +485,25 @@ def _is_strong(table: Table, rows: list[list[str]]) -> bool:
     return True
 
 
-def _beats_blanks(mark: str, tables: dict[str, Table], words: list[list[str]], lines: list[str]) -> bool:
-    """Whether a delimiter divides lines regularly; a comma also separates decimals, between blanks."""
+def _without_titles(rows: list[list[str]], width: int) -> list[list[str]]:
+    """The rows below the last line near the beginning with another number of values."""
+    near = rows[: min(MOST_TITLES, len(rows) // 2)]
+    return rows[max((place + 1 for place, row in enumerate(near) if len(row) != width), default=0) :]
+
+
+def _beats_blanks(mark: str, tables: dict[str, Table], is_strong: bool, is_aligned: bool) -> bool:
+    """Whether a delimiter divides lines regularly; a comma also separates decimals, between blanks.
+
+    Then the names decide, which blanks divide as they do rows; without these, numbers that are not cut to pieces.
+    """
     blanks, table = tables[" "], tables[mark]
     if mark == " " or table.regular < MOSTLY:
         return False
-    if mark != "," or not _is_strong(blanks, words):
+    if mark != "," or not is_strong:
         return mark != "," or table.numeric >= blanks.numeric
-    are_aligned = sum("  " in line.strip() for line in lines) >= MOSTLY * len(lines)
-    return not are_aligned and (blanks.first > 0 or table.first == 0) and table.numeric > blanks.numeric
+    if is_aligned or table.first != blanks.first:
+        return not is_aligned and table.first < blanks.first
+    return table.width >= blanks.width and table.numeric > blanks.numeric
 
 
 def _check_two_columns(rows: list[list[str]]) -> None:
@@ -630,7 +662,7 @@ def _numbers_are_names(
         return True if len(names) > 2 else None
     if all(has_other_type):
         return True if is_even and len(names) > 3 else None
-    return None if (is_even and len(names) > 4) or len(names) >= FEW_CHANCES else False
+    return None if (is_even and len(names) > 3) or len(names) >= FEW_CHANCES else False
 
 
 def _is_word(cell: str, numbers: NumberFormat) -> bool:

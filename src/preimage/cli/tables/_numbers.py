@@ -16,8 +16,22 @@ from preimage.cli.tables._paths import need
 MISSING = (
     *("", "NA", "N/A", "n/a", "na", "<NA>", "NaN", "nan", "NAN", "-nan", "-NaN", "NaT", "NULL", "null", "None"),
     *("?", "-", "--", ".", "#N/A", "#NA", "#DIV/0!", "#VALUE!", "#REF!", "#NUM!", "#NAME?", "#NULL!"),
-    # The same in German, Spanish, Italian, Portuguese, Polish, Swedish and Russian spreadsheets.
-    *("#NV", "#N/D", "#N/D!", "#SAKNAS!", "#Н/Д", "#WERT!", "#BEZUG!", "#ZAHL!", "#VALOR!", "#VALEUR!", "#ARG!"),
+    # The same in German, Spanish, Italian, Portuguese, Polish, Swedish and Russian spreadsheets, the last one also as
+    # cp1252 reads its letters.
+    *(
+        "#NV",
+        "#N/D",
+        "#N/D!",
+        "#SAKNAS!",
+        "#Н/Д",
+        "#Í/Ä",
+        "#WERT!",
+        "#BEZUG!",
+        "#ZAHL!",
+        "#VALOR!",
+        "#VALEUR!",
+        "#ARG!",
+    ),
 )
 # Of these, what stands for a missing class too; "-" and "None" may well be classes.
 MISSING_WORDS = frozenset({"", "NA", "N/A", "n/a", "<NA>", "NaN", "nan", "NAN", "NaT", "NULL", "null", "#N/A", "#NA"})

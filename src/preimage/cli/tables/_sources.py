@@ -534,10 +534,8 @@ def _parquet_source(path: Path, options: TableOptions, label: str | None) -> Sou
         raise DataError(
             f"has two columns called {next(name for name in names if names.count(name) > 1)!r}. Rename one."
         )
-    first = next(file.iter_batches(max(1, min(CHUNK_ROWS, PARQUET_BUFFER // len(names)))), None)
-    empty = need("pyarrow").array([])
-    of_column = lambda name: empty if first is None else first.column(name)
-    kinds = [_kind_of_values(name, of_column(name), schema.field(name).type) for name in names]
+    first = _first_rows(file, max(1, min(CHUNK_ROWS, PARQUET_BUFFER // len(names))))
+    kinds = [_kind_of_values(name, first.column(name), schema.field(name).type) for name in names]
     index = _parquet_index(path, schema, names) if options.index is None else []
     words = {place: "words" for place, name in enumerate(names) if not _holds_numbers(schema.field(name).type)}
     found = Columns(names, kinds, (), index[0] if index else None, words, tuple(index[1:]))
@@ -563,6 +561,17 @@ def _parquet_source(path: Path, options: TableOptions, label: str | None) -> Sou
             yield [batch.column(names[place]) for place in places]
 
     return Source(path, layout, np.dtype(np.float64), int(firsts[-1]), blocks, read, schema=schema)
+
+
+def _first_rows(file: Any, count: int) -> Any:
+    """About so many rows at the beginning of a Parquet file, however small its groups of rows are."""
+    batches, rows = [], 0
+    for batch in file.iter_batches(count):
+        batches.append(batch)
+        rows += batch.num_rows
+        if rows >= count:
+            break
+    return need("pyarrow").Table.from_batches(batches, file.schema_arrow)
 
 
 def _holds_numbers(kind: Any) -> bool:
