@@ -420,9 +420,9 @@ def guess_delimiter(lines: list[str], quote: str = '"', expected: str = "") -> s
     with nothing else: they also stand in names and words.
     """
     lines = lines[:LINES]
-    names, values = cells_of(lines[:1], ",", quote), lines[1:]
-    is_one = bool(values) and all(map(_is_amount, values)) and (_is_amount(lines[0]) or len(names[0]) == 1)
-    if is_one or (values and _are_grouped(values)):
+    names = cells_of(lines[:1], ",", quote)
+    are_amounts = all(map(_is_amount, lines[1:])) and (_is_amount(lines[0]) or len(names[0]) == 1)
+    if len(lines) > 1 and (are_amounts or _are_grouped(lines[1:])):
         return next((mark for mark in DELIMITERS if not any(mark in line for line in lines)), ";")
     rows = {delimiter: cells_of(lines, delimiter, quote) for delimiter in DELIMITERS}
     found = {delimiter: Table.of(cells) for delimiter, cells in rows.items() if cells}
