@@ -52,6 +52,14 @@ def test_text_in_another_notation_has_one_notation(tmp_path):
     ]
 
 
+def test_results_may_have_more_columns_than_their_table(tmp_path):
+    (tmp_path / "in.csv").write_text("name,a\nx,1.5\ny,2.25\n")
+    source, names = open_source(tmp_path / "in.csv", TableOptions(keep=("name",))), [f"c{k}" for k in range(9)]
+    write_frame(tmp_path / "out.csv", iter([np.arange(18.0).reshape(2, 9)]), Frame.next_to_kept(source, names), ".csv")
+    lines = (tmp_path / "out.csv").read_text().splitlines()
+    assert lines[0] == ",".join(["name", *names]) and lines[2].startswith("y,9,10")
+
+
 @pytest.mark.parametrize("words", [("true", "false"), ("TRUE", "FALSE"), ("True", "False")])
 def test_truth_values_are_written_as_others_are(tmp_path, words):
     yes, no = words

@@ -191,6 +191,8 @@ class Frame:
     @cached_property
     def changed(self) -> dict[int, int]:
         """For places of the table whose cells change, the column of the result."""
+        if not self.is_whole:
+            return {}
         columns = {place: column for place, column in enumerate(self.values) if column is not None}
         wanted = set(columns.values() if self.gaps is None else self.gaps)
         return {place: column for place, column in columns.items() if column in wanted}
