@@ -1,5 +1,6 @@
 """The tree of tests is that of the source, so that the tests of a file are found by its name."""
 
+from collections import Counter
 from pathlib import Path
 
 import preimage
@@ -129,6 +130,12 @@ def test_every_file_of_tests_is_named_for_a_file_of_the_source():
     others = {name for name, path in inside.items() if not has_a_file(path)}
     assert others <= listed(), f"name them for a file of the source: {sorted(others - listed())}"
     assert listed() <= others, f"these can leave the list: {sorted(listed() - others)}"
+
+
+def test_no_two_files_of_tests_have_the_same_name():
+    """Files of tests are modules without a package: of two with one name, only one would run."""
+    counts = Counter(path.name for path in TESTS.rglob("test_*.py"))
+    assert not [name for name, count in counts.items() if count > 1], "begin one of them with the name of its folder"
 
 
 def test_the_list_gets_shorter():
