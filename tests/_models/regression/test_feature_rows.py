@@ -27,10 +27,16 @@ def test_passes_are_products_of_matrices(rng, xp, block_shape, max_memory, inter
     W, R, D = rng.normal(size=(G.shape[1], 3)), rng.normal(size=(50, 3)), rng.uniform(0, 1, size=(50, 3))
     D[:, 1] *= rng.random(50) < 0.3  # few rows, which are picked out
     D[:, 2] = 0
+    D[:7, 1] -= 0.5  # of both signs
     assert_allclose(rows.values(W), G @ W, atol=1e-12)
     assert_allclose(rows.sums(R), G.T @ R, atol=1e-11)
     assert_allclose(rows.squares(D), [(G * d[:, None]).T @ G for d in D.T], atol=1e-11)
     roots = rng.normal(size=(3, G.shape[1], G.shape[1]))
+    some = np.array([3, 17, 18, 40])
+    few = rows.chosen(some)
+    assert few.is_kept
+    assert_allclose(few.values(W), G[some] @ W, atol=1e-12)
+    assert_allclose(few.sums(R[some]), G[some].T @ R[some], atol=1e-11)
     assert_allclose(rows.forms(roots), np.stack([np.sum((G @ root.T) ** 2, axis=1) for root in roots], axis=1))
 
 

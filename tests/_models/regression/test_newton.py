@@ -18,7 +18,7 @@ from preimage.kernels import Gaussian
 LOSSES = [LogisticLoss(), SquaredHingeLoss(), HuberLoss(0.1), HuberLoss(1e-3), SoftmaxLoss()]
 
 
-def problem(loss, alpha, seed=0, n=80, m=12, intercept=True):
+def problem(loss, alpha, seed=0, n=80, m=12, intercept=True, max_memory=None):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 2))
     Y = np.stack([np.sin(2 * X[:, 0]), X[:, 1] ** 2 - 1, X[:, 0]], axis=1) + 0.3 * rng.standard_t(2, size=(n, 3))
@@ -27,7 +27,7 @@ def problem(loss, alpha, seed=0, n=80, m=12, intercept=True):
         Y = np.where(classes[:, None] == np.arange(3), 1.0, -1.0)
     elif not isinstance(loss, HuberLoss):
         Y = np.where(Y > 0, 1.0, -1.0)
-    rows = FeatureRows.of(nested_frame(Gaussian(0.5), X[:m]), X, intercept=intercept)
+    rows = FeatureRows.of(nested_frame(Gaussian(0.5), X[:m]), X, intercept=intercept, max_memory=max_memory)
     is_there = (rng.random(n) > 0.1) | (np.arange(n) < 3)
     return Problem(rows, loss, Y, rng.uniform(0.1, 2, size=n) * is_there, alpha)
 
@@ -110,14 +110,77 @@ def test_functions_are_fitted_as_if_alone():
         assert_allclose(together.V[:, [c]], alone.V, atol=1e-6)
 
 
-def test_conjugate_gradients_solve(rng):
-    A = rng.normal(size=(9, 9))
-    A = A @ A.T + np.eye(9)
-    R = rng.normal(size=(3, 3))
-    product = lambda X: (A @ X.ravel()).reshape(3, 3)
-    X = conjugate_gradients(product, R, lambda R: R / np.diag(A).reshape(3, 3))
-    assert_allclose(product(X), R, atol=1e-2)
-    assert np.vdot(X, R) > 0
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+@pytest.mark.parametrize("max_memory", [None, 40_000], ids=["kept", "computed again"])
+def test_a_sample_of_many_rows_is_where_iterations_begin(loss, max_memory, monkeypatch):
+    it = problem(loss, 1e-2, n=900, max_memory=max_memory)
+    assert it.rows.is_kept == (max_memory is None)
+    cold = minimize_smooth(it, None, tol=1e-12, max_iter=100)
+    monkeypatch.setattr(_newton, "LEAST_PILOT", 100)
+    warm = minimize_smooth(it, None, tol=1e-12, max_iter=100)
+    assert_allclose(warm.F, cold.F, atol=1e-4)
+    objective, gap = relative_gap(it, warm)
+    assert np.all(gap <= 1e-9)
+    before = it.objective(cold.V, cold.F)
+    assert_allclose(objective, before, rtol=1e-8)
+    start = _newton._start_of_sample(it, 100)
+    worth = it.objective(constants := _newton._constants(it), it.rows.values(constants)) - before
+    assert np.all(it.objective(start, it.rows.values(start)) - before < 0.7 * worth)
+
+
+def test_few_rows_have_no_sample():
+    assert _newton._start_of_sample(problem(LogisticLoss(), 1e-2, n=900), 100) is None
+    it = problem(LogisticLoss(), 1e-2, n=9000, max_memory=10)  # no room for one
+    assert _newton._start_of_sample(it, 100) is None
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+def test_matrices_of_samples_lead_to_the_same_minimum(loss, monkeypatch):
+    it = problem(loss, 1e-2, n=400)
+    expected = minimize_smooth(it, None, tol=1e-12, max_iter=100)
+    monkeypatch.setattr(_newton, "SAMPLED_ROWS", 1)
+    found = minimize_smooth(it, None, tol=1e-12, max_iter=100)
+    assert np.all(relative_gap(it, found)[1] <= 1e-9)
+    assert_allclose(found.F, expected.F, atol=1e-4)
+
+
+def test_samples_stand_for_all_rows(rng):
+    D = rng.gamma(0.1, size=(20_000, 2)) * (rng.random((20_000, 2)) < 0.5)
+    few = _newton._sampled(D, 5000)
+    assert np.all(few[D == 0] == 0)
+    assert np.all(np.count_nonzero(few, axis=0) <= 5000)
+    assert_allclose(few.sum(axis=0), D.sum(axis=0), rtol=0.1)
+    features = rng.normal(size=(20_000, 3))
+    assert_allclose(features.T**2 @ few, features.T**2 @ D, rtol=0.2)
+    assert not _newton._sampled(np.zeros((5, 1)), 3).any()
+
+
+def test_matrices_follow_their_rows(rng):
+    rows = problem(LogisticLoss(), 1.0).rows
+    matrices, D = _newton._Matrices(rows), rng.uniform(0, 1, size=(80, 3))
+    for changed in (80, 3, 10, 70, 0):
+        D = D.copy()
+        D[:changed] = rng.uniform(0, 1, size=(changed, 3)) * (rng.random((changed, 3)) < 0.7)
+        found, is_exact = matrices.of(D)
+        assert is_exact
+        assert_allclose(found, rows.squares(D), atol=1e-12)
+    matrices.keep(np.array([True, False, True]))
+    assert_allclose(matrices.of(D[:, [0, 2]])[0], rows.squares(D[:, [0, 2]]), atol=1e-12)
+
+
+@pytest.mark.parametrize("is_joint", [True, False])
+def test_conjugate_gradients_solve(rng, is_joint, monkeypatch):
+    """One system of all columns, or one per column, of which some are solved before others."""
+    monkeypatch.setattr(_newton, "STEP_RESIDUAL", 1e-8)
+    systems = [rng.normal(size=(9, 9)) for _ in range(3)]
+    systems = [scale * (A @ A.T) + np.eye(9) for A, scale in zip(systems, (0.0, 1.0, 10.0), strict=True)]
+    M = np.zeros((27, 27)) + is_joint
+    for c, A in enumerate(systems):
+        M[9 * c : 9 * c + 9, 9 * c : 9 * c + 9] += A
+    R = rng.normal(size=(9, 3))
+    product = lambda X: (M @ X.T.ravel()).reshape(3, 9).T
+    X = conjugate_gradients(product, R, lambda R: R / np.diag(M).reshape(3, 9).T, is_joint)
+    assert_allclose(product(X), R, atol=1e-5)
 
 
 def test_zeros_of_increasing_functions_are_found():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -20,7 +20,7 @@ from preimage._engine.arrays import (
     where_computed,
 )
 from preimage._engine.memory import memory_budget, work_memory
-from preimage._engine.rows import block_shape, map_rows, sum_rows
+from preimage._engine.rows import block_shape, cut, map_rows, sum_rows
 from preimage._engine.typing import Array, Rows
 from preimage._engine.validation import check_finite_block
 from preimage.feature_space import Expansion, require_finite
@@ -28,8 +28,8 @@ from preimage.feature_space import Expansion, require_finite
 # Rows per block, relative to the number of columns, as in least squares: smaller blocks spend their time in adding
 # matrices of all pairs of columns.
 BLOCK_ROWS = 4
-# With a larger fraction of the rows of a block in a sum, picking them out takes longer than computing with all.
-WORTH_PICKING = 0.7
+# Numbers of which a product consists that is added to a sum: 64 MB of single precision, enough to keep all cores busy.
+PRODUCT_ENTRIES = 2**24
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,8 @@ class FeatureRows:
         Whether rows end with a one.
     unit : float
         s, the root of the mean squared length.
+    capacity : int
+        How many rows may be kept at a time.
     """
 
     frame: Expansion
@@ -55,20 +57,30 @@ class FeatureRows:
     is_kept: bool
     intercept: bool
     unit: float
+    capacity: int = 0
 
     @classmethod
     def of(cls, frame: Expansion, X: Rows, *, intercept: bool, max_memory: float | str | None = None) -> FeatureRows:
         """Coordinates of the rows of X, kept if all take at most `max_memory` (see `memory_budget`)."""
-        raw = cls(frame, X, False, intercept, 1.0)
+        rows = cls(frame, X, False, intercept, 1.0)
         m, n = len(frame), X.shape[0]
-        squares = raw._sum(lambda G: np.array([_total(G[:, :m] * G[:, :m])]))
+        row_size = rows.n_columns * itemsize(frame.coefficients.dtype)
+        capacity = memory_budget(max_memory, frame.coefficients) // row_size
+        if n <= capacity:
+            kept = map_rows(rows._features, X, rows=rows._block_rows, device_of=frame.coefficients)
+            rows = cls(frame, where_computed(kept), True, intercept, 1.0)
+        squares = rows._sum(lambda G: np.array([_total(G[:, :m] * G[:, :m])]))
         require_finite(squares, frame.kernel)
-        found = cls(frame, X, False, intercept, float(np.sqrt(squares[0] / max(n * 1.0, 1.0))) or 1.0)
-        needed = n * found.n_columns * itemsize(frame.coefficients.dtype)
-        if needed > memory_budget(max_memory, frame.coefficients):
-            return found
-        kept = map_rows(found._features, X, rows=found._block_rows, device_of=frame.coefficients)
-        return cls(frame, where_computed(kept), True, intercept, found.unit)
+        unit = float(np.sqrt(squares[0] / max(n * 1.0, 1.0))) or 1.0
+        if not rows.is_kept:
+            return cls(frame, X, False, intercept, unit, capacity)
+        factors = from_numpy(np.where(np.arange(rows.n_columns) < m, 1 / unit, 1.0), frame.coefficients)
+        return cls(frame, _scaled(rows.rows, factors, rows._block_rows), True, intercept, unit, capacity)
+
+    def chosen(self, numbers: np.ndarray) -> FeatureRows:
+        """Some of the rows, in the same unit; they are kept."""
+        rows = self._features(take_rows(self.rows, numbers))
+        return replace(self, rows=rows, is_kept=True)
 
     @property
     def n_columns(self) -> int:
@@ -98,9 +110,10 @@ class FeatureRows:
     def squares(self, D: np.ndarray, negligible: np.ndarray | float = 0.0) -> np.ndarray:
         r""":math:`\sum_i d_{ic} \tilde g_i \tilde g_i^\top` for every column c of D (n, k): shape (k, p, p).
 
-        Rows with :math:`d_{ic}` of at most `negligible`, a number or one per column, are left out.
+        Rows with :math:`|d_{ic}|` of at most `negligible`, a number or one per column, are left out.
         """
-        return self._sum(partial(_block_squares, negligible=np.broadcast_to(negligible, D.shape[1:])), D)
+        function = partial(_block_squares, negligible=np.broadcast_to(negligible, D.shape[1:]))
+        return function(self.rows, D) if self.is_kept and not is_lazy(self.rows) else self._sum(function, D)
 
     def forms(self, roots: np.ndarray) -> np.ndarray:
         r""":math:`\|R_c \tilde g_i\|^2` for roots (k, p, p): shape (n, k)."""
@@ -137,19 +150,29 @@ class FeatureRows:
 
 
 def _block_squares(G: Array, D: np.ndarray, negligible: np.ndarray) -> np.ndarray:
-    out = np.zeros((D.shape[1], G.shape[1], G.shape[1]))
+    """Sums over all rows of G, whose products are as large as possible: few rows matter where functions are right."""
+    n, p = G.shape
+    out = np.zeros((D.shape[1], p, p))
     for c in range(D.shape[1]):
         if c > 0 and np.array_equal(D[:, c], D[:, c - 1]):  # as at the start, where all rows count alike
             out[c] = out[c - 1]
             continue
-        chosen = np.flatnonzero(D[:, c] > negligible[c])
-        if chosen.size == 0:
-            continue
-        is_few = chosen.size < WORTH_PICKING * D.shape[0]
-        part, weights = (take_rows(G, chosen), D[chosen, c]) if is_few else (G, np.maximum(D[:, c], 0.0))
-        scaled = part * from_numpy(np.sqrt(weights), G)[:, None]
-        out[c] = _double(scaled.T @ scaled)
+        for sign in (1.0, -1.0):
+            chosen = np.flatnonzero(sign * D[:, c] > negligible[c])
+            for part in cut(chosen.size, max(1, PRODUCT_ENTRIES // p)):
+                rows = G[part, :] if chosen.size == n else take_rows(G, chosen[part])
+                scaled = rows * from_numpy(np.sqrt(np.abs(D[chosen[part], c])), G)[:, None]
+                out[c] += sign * _double(scaled.T @ scaled)
     return out
+
+
+def _scaled(G: Array, factors: Array, block: int) -> Array:
+    """Columns times factors, in place where they are in memory."""
+    if is_lazy(G):
+        return where_computed(map_rows(lambda rows: rows * factors, G, rows=block, device_of=factors))
+    for rows in cut(G.shape[0], block):
+        G[rows, :] = G[rows, :] * factors
+    return G
 
 
 def _double(values: Array) -> np.ndarray:

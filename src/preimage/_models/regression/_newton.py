@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from preimage._engine.progress import stage
+from preimage._models.regression._feature_rows import FeatureRows
 from preimage._models.regression._losses import SmoothLoss
 from preimage._models.regression._solution import Problem, Solution, factor, solved
 
@@ -23,16 +24,33 @@ FIRST_SHARE, LESS_SHARE, LEAST_SHARE = 1.0, 0.1, 1e-3
 SHORT = 1e-3
 # Iterations in a row that may end with the same objective, up to so many rounding errors of it.
 MOST_IN_VAIN, ROUNDING = 3, 10
-# Conjugate gradients stop where the residual of a step has shrunk by this factor, or after so many products.
-STEP_RESIDUAL, MOST_PRODUCTS = 1e-4, 200
+# Conjugate gradients stop where the residual of a step has shrunk by this factor, or after so many products. A
+# hundredth leaves a ten-thousandth of the gap; smaller residuals take more products than they save steps.
+STEP_RESIDUAL, MOST_PRODUCTS = 1e-2, 200
+# Rows of a pilot, whose minimum is where the iterations on all rows begin: a fraction of all, but so many for every
+# coordinate, and so many at all. With fewer, functions of the pilot fit its rows and not the others; problems of less
+# than four times as many rows save nothing.
+PILOT_FRACTION, PILOT_ROWS, LEAST_PILOT, WORTH_PILOT = 8, 4, 1000, 4
+# A pilot ends when its objective falls by less than this fraction of it: its minimum is another one anyway.
+PILOT_FALL = 1e-2
+# Rows for every coordinate of which a matrix that only preconditions consists. The product of the inverse and the true
+# matrix then has eigenvalues between about a half and two, which conjugate gradients halve the residual with.
+SAMPLED_ROWS = 8
+# Matrices are updated by the rows whose curvature has changed where these are fewer than those that have one, by this
+# factor: in single precision, what many rows leave when they are subtracted is rounding.
+WORTH_UPDATING = 0.9
 
 
-def minimize_smooth(problem: Problem, start: np.ndarray | None, *, tol: float, max_iter: int) -> Solution:
+def minimize_smooth(
+    problem: Problem, start: np.ndarray | None, *, tol: float, max_iter: int, least_fall: float = 0.0
+) -> Solution:
     r"""Minimise (G21) by Newton's steps with a decreasing objective.
 
     One iteration is a pass for the gradient and the matrices :math:`\sum_i d_i \tilde g_i \tilde g_i^\top` of all
     functions, and a pass for the values along the step, on which its length is found. Functions of a joint loss share
-    a step by conjugate gradients, preconditioned by the matrices of each function alone.
+    a step by conjugate gradients, preconditioned by the matrices of each function alone; so do functions of many rows
+    that all have a curvature, preconditioned by the matrices of some of these rows. Without a start, iterations begin
+    at the minimum of a sample of the rows where there are many.
 
     The square of the gradient over 4α is the gap to the minimum where the intercept is best. When it is small, one more
     step is taken, which costs little and leaves about the square of the gap.
@@ -46,14 +64,20 @@ def minimize_smooth(problem: Problem, start: np.ndarray | None, *, tol: float, m
     tol : float
         Largest gap, relative to the objective.
     max_iter : int
+    least_fall : float
+        Iterations also end when an objective falls by less than this fraction of it.
     """
     loss, rows, weights = problem.loss, problem.rows, problem.weights[:, None]
     assert isinstance(loss, SmoothLoss)
+    k = problem.Y.shape[1]
+    if start is None:
+        start = _start_of_sample(problem, max_iter)
     V = (_constants(problem) if start is None else start).copy()
     F, n_iter = rows.values(V), 0
-    k = problem.Y.shape[1]
-    shares = np.where(np.any(loss.curvature(F, problem.Y) <= 0, axis=0), FIRST_SHARE, 0.0)
+    is_flat = np.any(loss.curvature(F, problem.Y) <= 0, axis=0) & (start is None)
+    shares = np.where(is_flat, FIRST_SHARE, 0.0)
     lost, going = np.zeros(1 if loss.is_joint else k, dtype=int), np.arange(k)
+    matrices = _Matrices(rows)
     with stage("Minimising losses", None) as advance:
         while going.size:
             now = _Point.at(problem if going.size == k else problem.of_columns(going), V[:, going], F[:, going])
@@ -62,7 +86,7 @@ def minimize_smooth(problem: Problem, start: np.ndarray | None, *, tol: float, m
                 | (lost >= MOST_IN_VAIN)
                 | (n_iter >= max_iter)
             )
-            step = now.step(shares[going])
+            step = now.step(shares[going], matrices)
             along = rows.values(step)
             lengths = now.lengths(step, along)
             V[:, going], F[:, going] = now.V + lengths * step, now.F + lengths * along
@@ -72,8 +96,10 @@ def minimize_smooth(problem: Problem, start: np.ndarray | None, *, tol: float, m
             shares[going] = np.where(lengths < SHORT, FIRST_SHARE, less)
             n_iter += 1
             advance()
-            is_left = ~(is_last | (lengths == 0))
-            lost, going = lost[is_left], going[np.broadcast_to(is_left, going.shape)]
+            is_left = ~(is_last | (lengths == 0) | (fell < least_fall * now.objective))
+            is_going = np.broadcast_to(is_left, going.shape)
+            matrices.keep(is_going)
+            lost, going = lost[is_left], going[is_going]
     F = rows.values(V)  # without the rounding errors of many steps
     return Solution(V, F, loss.multipliers(F, problem.Y), weights * loss.curvature(F, problem.Y), n_iter)
 
@@ -109,22 +135,30 @@ class _Point:
         found = np.sum(penalized * self.gradient**2, axis=0) / (4 * self.problem.alpha)
         return self.problem.summed(found + np.sum((1 - penalized) * np.abs(self.V * self.gradient), axis=0))
 
-    def step(self, shares: np.ndarray) -> np.ndarray:
+    def step(self, shares: np.ndarray, matrices: _Matrices) -> np.ndarray:
         """Newton's step, of each function alone or of all together, with some of the curvature of the majorant."""
         problem, loss = self.problem, _smooth(self.problem)
         rows, weights, ridge = problem.rows, problem.weights[:, None], 2 * problem.alpha * problem.rows.penalized
         curvature = loss.curvature(self.F, problem.Y)
-        if shares.any():
+        is_mixed = bool(shares.any())
+        if is_mixed:
             curvature = curvature + shares * (loss.majorant(self.F, problem.Y) - curvature)
-        factors = [factor(S + np.diag(ridge[:, 0])) for S in rows.squares(weights * curvature)]
+        D = weights * curvature
+        squares, is_exact = matrices.of(D)
+        if is_exact and not loss.is_joint:
+            return -np.stack([solved(_ridged(S, ridge), self.gradient[:, c]) for c, S in enumerate(squares)], axis=1)
+        factors = [_ridged(S, ridge) for S in squares]
         alone = lambda R: np.stack([solved(L, R[:, c]) for c, L in enumerate(factors)], axis=1)
         if not loss.is_joint:
-            return -alone(self.gradient)
+            product = lambda W: ridge * W + rows.sums(D * rows.values(W))
+            return conjugate_gradients(product, -self.gradient, alone)
 
-        def product(W: np.ndarray) -> np.ndarray:
+        def joint_product(W: np.ndarray) -> np.ndarray:
             return ridge * W + rows.sums(weights * loss.curved(self.F, problem.Y, rows.values(W)))
 
-        return conjugate_gradients(product, -self.gradient, lambda R: _without_mean(alone(_without_mean(R))))
+        return conjugate_gradients(
+            joint_product, -self.gradient, lambda R: _without_mean(alone(_without_mean(R))), True
+        )
 
     def lengths(self, step: np.ndarray, along: np.ndarray) -> np.ndarray:
         """How far along the step objectives are smallest, for each function or for all; zero where they do not fall.
@@ -193,19 +227,94 @@ def _without_mean(R: np.ndarray) -> np.ndarray:
 
 
 def conjugate_gradients(
-    product: Callable[[np.ndarray], np.ndarray], R: np.ndarray, precondition: Callable[[np.ndarray], np.ndarray]
+    product: Callable[[np.ndarray], np.ndarray],
+    R: np.ndarray,
+    precondition: Callable[[np.ndarray], np.ndarray],
+    is_joint: bool = False,
 ) -> np.ndarray:
-    """An approximate solution X of product(X) = R, along which a quadratic function with gradient −R decreases."""
+    """Approximate solutions X of product(X) = R, along which quadratic functions with gradient −R decrease.
+
+    Each column has its own system, or all have one.
+    """
+    inner = lambda A, B: np.sum(A * B, axis=None if is_joint else 0, keepdims=True)
     X, images = np.zeros_like(R), precondition(R)
-    direction, size = images, float(np.vdot(R, images))
+    direction, size = images, inner(R, images)
     first = size
     for _ in range(MOST_PRODUCTS):
-        if not size > STEP_RESIDUAL**2 * first:
+        is_going = size > STEP_RESIDUAL**2 * first
+        if not is_going.any():
             break
         image = product(direction)
-        length = size / float(np.vdot(direction, image))
+        length = np.divide(size, inner(direction, image), out=np.zeros_like(size), where=is_going)
         X, R = X + length * direction, R - length * image
         images, before = precondition(R), size
-        size = float(np.vdot(R, images))
-        direction = images + (size / before) * direction
+        size = np.where(is_going, inner(R, images), size)
+        direction = images + np.divide(size, before, out=np.zeros_like(size), where=is_going) * direction
     return X
+
+
+class _Matrices:
+    r"""The matrices :math:`\sum_i d_i \tilde g_i \tilde g_i^\top` of functions, kept from one iteration to the next.
+
+    Near the minimum of a loss that consists of parabolas few rows change, and only these are added and subtracted. Many
+    rows that all count are represented by a sample, where another pass over them costs little.
+    """
+
+    def __init__(self, rows: FeatureRows) -> None:
+        self.rows, self.D = rows, np.zeros(0)
+        self.S: list[np.ndarray] = []
+
+    def of(self, D: np.ndarray) -> tuple[list[np.ndarray], bool]:
+        """The k matrices (p, p) for D (n, k), and whether they are exact."""
+        counts = np.count_nonzero(D, axis=0)
+        most = SAMPLED_ROWS * self.rows.n_columns
+        if self.rows.is_kept and counts.max() > 2 * most:
+            self.D = np.zeros(0)
+            return list(self.rows.squares(_sampled(D, most))), False
+        change = D - self.D if self.D.shape == D.shape else D
+        if self.D.shape == D.shape and np.count_nonzero(change) <= WORTH_UPDATING * counts.sum():
+            for S, update in zip(self.S, self.rows.squares(change), strict=True):
+                S += update
+        else:
+            self.S = list(self.rows.squares(D))
+        self.D = D
+        return self.S, True
+
+    def keep(self, chosen: np.ndarray) -> None:
+        """Those of some of the functions."""
+        if self.D.size and not chosen.all():
+            self.D, self.S = self.D[:, chosen], [self.S[c] for c in np.flatnonzero(chosen)]
+
+
+def _sampled(D: np.ndarray, size: int) -> np.ndarray:
+    """D with about so many rows in every column, which stand for all that are not zero.
+
+    Half of them are drawn with equal probability, and half in proportion to D, since few heavy rows may matter most.
+    """
+    out, rng = np.zeros_like(D), np.random.default_rng(0)
+    for c in range(D.shape[1]):
+        there = np.flatnonzero(D[:, c])
+        if there.size == 0:
+            continue
+        d = D[there, c]
+        p = 0.5 / there.size + 0.5 * d / d.sum()
+        times = np.bincount(rng.choice(there.size, size, p=p), minlength=there.size)
+        out[there, c] = times * d / (size * p)
+    return out
+
+
+def _ridged(S: np.ndarray, ridge: np.ndarray) -> np.ndarray:
+    return factor(S + np.diag(ridge[:, 0]))
+
+
+def _start_of_sample(problem: Problem, max_iter: int) -> np.ndarray | None:
+    """The minimum for a sample of the rows, or None where a sample would be too small to tell of the others."""
+    n = problem.Y.shape[0]
+    size = max(PILOT_ROWS * problem.rows.n_columns, n // PILOT_FRACTION, LEAST_PILOT)
+    if not problem.rows.is_kept:
+        size = min(size, problem.rows.capacity // 2)
+    if n < WORTH_PILOT * size or size < PILOT_ROWS * problem.rows.n_columns:
+        return None
+    numbers = np.sort(np.random.default_rng(0).choice(n, size, replace=False))
+    pilot = problem.of_rows(numbers)
+    return minimize_smooth(pilot, None, tol=PILOT_FALL, max_iter=max_iter, least_fall=PILOT_FALL).V

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -69,7 +69,14 @@ class Problem:
 
     def of_columns(self, columns: np.ndarray) -> Problem:
         """The problem of some of the functions alone."""
-        return Problem(self.rows, self.loss, self.Y[:, columns], self.weights, self.alpha)
+        return replace(self, Y=self.Y[:, columns])
+
+    def of_rows(self, numbers: np.ndarray) -> Problem:
+        """The problem of some of the rows, which stand for all."""
+        weights = self.weights[numbers]
+        total = float(weights.sum())
+        weights = weights * (float(self.weights.sum()) / total) if total > 0 else weights
+        return replace(self, rows=self.rows.chosen(numbers), Y=self.Y[numbers], weights=weights)
 
 
 @dataclass(frozen=True)
