@@ -9,10 +9,11 @@ from sklearn.base import OutlierMixin
 
 from preimage._engine.arrays import epsilon
 from preimage._engine.typing import Array, Rows, Seed, Targets
-from preimage._engine.validation import Interval
+from preimage._engine.validation import Interval, check_labels
 from preimage._models.machines import Detection
 from preimage._models.regression import ConvexMachine, OneClassLoss
 from preimage.estimators._convex_fit import minimized
+from preimage.estimators._kernel_input import named_kernel, needs_labels
 from preimage.estimators._landmark_machine import LANDMARK_MACHINE_CONSTRAINTS, LabelledRows, LandmarkMachine
 from preimage.landmarks import Landmarks, LandmarkSelector
 
@@ -163,7 +164,7 @@ class SparseGreedyDetector(OutlierMixin, LandmarkMachine):
 
     def _check_y(self, y: Targets, n: int) -> np.ndarray:
         """Labels are for rules that find a width from them."""
-        return np.zeros(n) if y is None else np.asarray(y)
+        return check_labels(self, y, n) if needs_labels(named_kernel(self)) else np.zeros(n)
 
     def _targets(self, y: np.ndarray) -> np.ndarray:
         return np.zeros((y.shape[0], 1))
