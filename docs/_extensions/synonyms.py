@@ -1,7 +1,7 @@
 """What people type into the search: `docs/synonyms.toml` has questions for pages, which the index then knows.
 
-A question is an entry of the index, which the whole query finds, and its words are keywords of the page, so that the same
-words in another order, or with others from the page, find it too. `search_scores.js` ranks by both.
+A question is an entry of the index, which the whole query finds, and its words are keywords of the page, so that the
+same words in another order, or with others from the page, find it too. `search_scores.js` ranks by both.
 """
 
 import re

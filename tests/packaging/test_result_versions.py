@@ -10,7 +10,7 @@ from for_each import for_each
 
 import preimage
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 OLDER = tomllib.loads((ROOT / "benchmarks" / "older.toml").read_text(encoding="utf-8"))
 FOUND = {result.name: result for result in results.results()}
 
