@@ -1,16 +1,16 @@
 """What do fits on a Dask cluster gain from more workers, and what does the cluster cost?
 
 Set-up: exact kernel PCA of 80,000 rows of 32 columns (32 components, float64, no Gram matrix in memory), and kernel PCA
-of 2,000,000 rows of 32 columns on 500 landmarks (float32), in a process of one thread and on LocalClusters of 1, 2, 4, 8
-and 16 worker processes of one thread, as Dask starts them. Workers make the rows before the clock starts, and have
+of 2,000,000 rows of 32 columns on 500 landmarks (float32), in a process of one thread and on LocalClusters of 1, 2, 4,
+8 and 16 worker processes of one thread, as Dask starts them. Workers make the rows before the clock starts, and have
 fitted a twentieth of them. Every fit runs in a process of its own. The same number of processes that only multiply
 matrices says how much slower the machine makes each of them when others work as well.
 
     python benchmarks/speed/dask_cores.py --record
     python benchmarks/speed/dask_cores.py --jobs landmarks --workers 1 2
 
-Observe: time of one worker over that of the plain process; efficiency, the gain over one worker divided by the number of
-workers, as measured and relative to what the machine allows; tasks, and bytes that workers send to each other; the
+Observe: time of one worker over that of the plain process; efficiency, the gain over one worker divided by the number
+of workers, as measured and relative to what the machine allows; tasks, and bytes that workers send to each other; the
 difference of the model from that of the plain process.
 """
 

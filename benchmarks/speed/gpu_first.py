@@ -1,9 +1,10 @@
 """How long does the first fit on a GPU take in a new process, and transform afterwards?
 
 Set-up: kernel PCA of blobs with 64 columns, 32 components, float32 torch tensors on the device: an exact fit of 100,000
-points, twice; then an exact fit of 1,000,000 points, and `transform` of 100,000 rows on it: tensors there, and NumPy rows with ``device="cuda"``. All of it in three
-new processes: the first with an empty folder for compiled device code, the others with what the first has left there.
-Times are wall-clock, synchronised, and begin when torch has done something on the device.
+points, twice; then an exact fit of 1,000,000 points, and `transform` of 100,000 rows on it, of tensors there and of
+NumPy rows with ``device="cuda"``. All of it in three new processes: the first with an empty folder for compiled device
+code, the others with what the first has left there. Times are wall-clock, synchronised, and begin when torch has done
+something on the device.
 
     python benchmarks/speed/gpu_first.py --record
     python benchmarks/speed/gpu_first.py --profile      # also where the time of first calls goes
