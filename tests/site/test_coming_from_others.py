@@ -10,7 +10,7 @@ from sklearn.svm import SVC
 
 from preimage import KernelImputer, SparseGreedyClassifier
 
-START = Path(__file__).parents[1] / "docs" / "start"
+START = Path(__file__).parents[2] / "docs" / "start"
 PAGES = {"from_svc": (SVC, SparseGreedyClassifier), "from_knn_imputer": (KNNImputer, KernelImputer)}
 each_page = pytest.mark.parametrize(("page", "theirs", "ours"), [(page, *pair) for page, pair in PAGES.items()])
 
