@@ -118,6 +118,21 @@ CASES = {
         values=X[:, :2],
         names=["x", "y"],
     ),
+    "pandas with two levels of columns and an index with a name": Case(
+        pd.DataFrame(X, columns=pd.MultiIndex.from_product([["a"], NAMES])).rename_axis("day").to_csv().encode(),
+        refused="--skip 1",
+        cure=TableOptions(skip=1),
+        index="row names",
+    ),
+    "pandas with two levels, all of them different, and an index with a name": Case(
+        pd.DataFrame(X, columns=pd.MultiIndex.from_tuples(list(zip("uvw", NAMES))))
+        .rename_axis("day")
+        .to_csv()
+        .encode(),
+        refused="--skip 1",
+        cure=TableOptions(skip=1),
+        index="row names",
+    ),
     "pandas with whole numbers for pixels": Case(
         pd.DataFrame(PIXELS.astype(int)).to_csv(index=False).encode(), values=PIXELS, names=[str(i) for i in range(64)]
     ),
@@ -162,6 +177,15 @@ CASES = {
             text_of(np.hstack([X, np.full((12, 1), np.nan)])[:, :3], header=NAMES).replace("\n", ",,\n")
             + ",,,,\n,,,,\n"
         ).encode()
+    ),
+    "Excel with merged names of groups": Case(
+        f"before,,after\n{PLAIN}".encode(), refused="two lines of names", cure=TableOptions(skip=1)
+    ),
+    "Excel with merged names of groups above days": Case(
+        ("before,,after,\n" + with_column("day", [f"{day:02d}.01.2020" for day in range(1, 13)])).encode(),
+        refused="--skip 1",
+        cure=TableOptions(skip=1),
+        text=("day",),
     ),
     "Excel with errors": Case(with_marks("#DIV/0!", "#N/A", "#VALUE!"), values=MISSING),
     "Excel with thousands between quotes": Case(
