@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from sklearn.base import OutlierMixin
@@ -107,6 +107,7 @@ class SparseGreedyDetector(OutlierMixin, LandmarkMachine):
         "max_memory": [Interval(Real, 0, None, closed="neither"), str, None],
     }
 
+    _output: Detection
     objective_: np.ndarray
     duality_gap_: np.ndarray
     n_iter_: int
@@ -150,7 +151,7 @@ class SparseGreedyDetector(OutlierMixin, LandmarkMachine):
 
     def score_samples(self, X: Rows) -> Array:
         """g(x), shape (q,): low for outliers; lazy for a Dask array."""
-        return self._map_outputs(lambda output, values: output.scores(values), X)
+        return self._map_outputs(lambda output, values: cast(Detection, output).scores(values), X)
 
     @property
     def offset_(self) -> float:

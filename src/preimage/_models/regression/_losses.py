@@ -242,7 +242,7 @@ class OneClassLoss(IntervalLoss):
     nu: float = 0.5
 
     @property
-    def price_of_constant(self) -> float:  # type: ignore[override]
+    def price_of_constant(self) -> float:
         return self.nu
 
     def interval(self, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
