@@ -276,8 +276,7 @@ class NumberFormat:
             minus = "(" if any(brackets) else next(iter(signs), "-")
             prefix, suffix = (parts[0][name] or "" for name in ("prefix", "suffix"))
             is_inner, is_behind = (any(part[name] for part in parts) for name in ("sign2", "sign3"))
-            around_minus = {"minus": minus, "is_inner": is_inner, "is_behind": is_behind}
-            column = replace(self, prefix=prefix, suffix=suffix, **around_minus)
+            column = replace(self, prefix=prefix, suffix=suffix, minus=minus, is_inner=is_inner, is_behind=is_behind)
         bodies = [part["body"] for part in parts]
         is_grouped = bool(self.thousands) and any(self.thousands in body for body in bodies)
         return replace(column, is_grouped=is_grouped, digits=Digits.of(list(map(self._bare, bodies)), self.decimal))
