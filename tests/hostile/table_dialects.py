@@ -437,6 +437,21 @@ TOOLS = {
         truths=("Yes", "No"),
         dates=("%d%b%Y", "%Y-%m-%d"),
     ),
+    "SAP": Tool(
+        "Lists saved as files: numbers of the country, with the minus behind them.",
+        weight=3,
+        delimiters="tab semicolon bar",
+        encodings="ansi utf-8-sig utf-16",
+        ends="CRLF",
+        quoting="minimal",
+        gaps="none",
+        above="none*2 titles",
+        suffixes=".txt .csv",
+        numbers="shown",
+        decimals="locale",
+        truths=("X", "-"),
+        dates=("%d.%m.%Y", "%Y%m%d", "%H:%M:%S"),
+    ),
     "SQL Server": Tool(
         "Results of a query saved as CSV: NULL, nothing quoted but what must be.",
         weight=2,
@@ -526,6 +541,8 @@ class Recipe:
     @property
     def locale(self):
         known = LOCALES[self.locale_name]
+        if self.tool_name == "SAP":
+            return replace(known, minus="behind")
         if self.tool.decimals == "locale":
             return known
         return replace(POINT, decimal=self.tool.decimals, ansi=known.ansi, dates=known.dates)

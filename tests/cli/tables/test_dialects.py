@@ -204,6 +204,15 @@ CASES = {
         cure=TableOptions(skip_footer=1),
         text=("name",),
     ),
+    **{
+        f"a last line that begins with {word}": Case(
+            (with_column("name", LETTERS) + f"{word},1,2,3\n").encode(),
+            refused=f"begins with '{word}' and may sum up the others. Leave it out with --skip-footer 1",
+            cure=TableOptions(skip_footer=1),
+            text=("name",),
+        )
+        for word in ("Gesamtsumme", "Insgesamt", "Total général", "Somme", "Suma", "Итого", "Grand Total:")
+    },
     "Excel with a total in the second column": Case(
         (with_column("name", LETTERS, 1) + ",Total,2,3\n").encode(),
         refused="begins with 'Total' and may sum up the others. Leave it out with --skip-footer 1",
@@ -224,6 +233,8 @@ CASES = {
             ("{:.2f}%", 1),
             ("{:.2f} €", 1),
             ("-£{:.2f}", -1),
+            ("{:.2f}-", -1),
+            ("{:.2f}- EUR", -1),
             ("R$ -{:.2f}", -1),
             ("{:.2f} kg", 1),
             ("{:.2f}D+02", 100),
@@ -255,6 +266,12 @@ CASES = {
     ),
     "numbers of accounts": Case(
         with_column("konto", [str(2**53 + 1 + row) for row in range(12)], 1).encode(), text=("konto",)
+    ),
+    "numbers of phones": Case(
+        with_column("contact", [f"+49 176 123 4{row:02d}" for row in range(12)], 1).encode(), text=("contact",)
+    ),
+    "numbers of phones without blanks": Case(
+        with_column("phone", [f"+491761234{row:03d}" for row in range(12)], 1).encode(), text=("phone",)
     ),
     "codes without a name that says so": Case(
         with_column("what", [str(10007 + 977 * row) for row in range(12)], 1).encode(), text=("what",)
