@@ -7,7 +7,7 @@ INSTALLED := $(VENV)/.installed
 
 OLDEST := .venv-oldest
 
-.PHONY: demo docs test test-all test-oldest check fuzz bench dist clean
+.PHONY: demo docs test test-all test-oldest check fuzz bench results dist clean
 
 $(INSTALLED): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -57,6 +57,11 @@ fuzz: $(INSTALLED)
 
 bench: $(INSTALLED)
 	$(BIN)/python benchmarks/speed/kernel_pca.py
+
+# A night's work: pages and records of an older version are made anew, the oldest first. The list: benchmarks/results.py.
+HOURS ?= 8
+results: $(INSTALLED)
+	$(BIN)/python benchmarks/results.py --hours $(HOURS)
 
 # Wheel and source distribution in dist/, checked as PyPI checks them; then the wheel is installed on its own and used.
 dist: $(INSTALLED)

@@ -6,6 +6,7 @@ import json
 import os
 import platform
 import shlex
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -16,18 +17,48 @@ import scipy
 import sklearn
 from threadpoolctl import threadpool_info
 
+import preimage
+
 ROOT = Path(__file__).resolve().parents[1]
 RECORDS = ROOT / "docs" / "results" / "records"
+STARTED = time.perf_counter()
+
+
+def commit():
+    """The commit of this tree, with a plus where the library differs from it; nothing in a copy without its history.
+
+    The environment variable PREIMAGE_COMMIT says it for a copy.
+    """
+    try:
+        found = _git("rev-parse", "--short=8", "HEAD")
+        return found + ("+" if _git("status", "--porcelain", "--", "src") else "")
+    except (OSError, subprocess.CalledProcessError):
+        return os.environ.get("PREIMAGE_COMMIT", "")
+
+
+def _git(*arguments):
+    return subprocess.run(["git", *arguments], cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def describe_version():
+    """This library and its commit, which `results.py` compares with the version of the tree."""
+    return f"preimage {preimage.__version__}" + (f" ({commit()})" if commit() else "")
 
 
 def describe_machine():
-    """One line on the machine and the libraries, to be printed above every table."""
+    """One line on this library, the machine and other libraries, to be printed above every table."""
     threads = {f"{lib['internal_api']}:{lib['num_threads']}" for lib in threadpool_info() if lib["user_api"] == "blas"}
     return (
-        f"{platform.machine()}, {os.cpu_count()} cores, BLAS {', '.join(sorted(threads))}; Python "
-        f"{platform.python_version()}, NumPy {np.__version__}, SciPy {scipy.__version__}, "
+        f"{describe_version()}; {platform.machine()}, {os.cpu_count()} cores, BLAS {', '.join(sorted(threads))}; "
+        f"Python {platform.python_version()}, NumPy {np.__version__}, SciPy {scipy.__version__}, "
         f"scikit-learn {sklearn.__version__}"
     )
+
+
+def duration():
+    """How long the script has run."""
+    seconds = time.perf_counter() - STARTED
+    return f"{seconds:.0f} seconds" if seconds < 100 else f"{seconds / 60:.1f} minutes"
 
 
 def timed(function, repeats=1):
@@ -88,6 +119,7 @@ def record(name, values, settings, folder=RECORDS, machine=None):
         "command": command(),
         "machine": machine or describe_machine(),
         "date": datetime.date.today().isoformat(),
+        "duration": duration(),
         "settings": settings,
         "values": {key: float(f"{value:.4g}") for key, value in values.items()},
     }

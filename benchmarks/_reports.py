@@ -5,9 +5,7 @@ import sys
 import time
 from pathlib import Path
 
-from _measure import command, describe_machine
-
-import preimage
+from _measure import command, describe_machine, duration
 
 COMMON_OPTIONS = {
     "jobs": {"type": int, "default": 1, "help": "processes; give each one core, with OMP_NUM_THREADS=1"},
@@ -25,14 +23,14 @@ def option_parser(text, *common):
 
 
 def origin():
-    """One line of a report: command, machine and versions."""
-    return f"`{command()}`; {describe_machine()}.\n"
+    """One line of a report: command, versions, machine and how long it took."""
+    return f"`{command()}`; {describe_machine()}; {duration()}.\n"
 
 
-def origin_and_time(duration):
-    """Two lines of a report: command; version, machine and how long it took."""
+def origin_and_time(taken):
+    """Two lines of a report: command; versions, machine and how long it took."""
     yield f"`{command()}`\n"
-    yield f"preimage {preimage.__version__}; {describe_machine()}; {duration}.\n"
+    yield f"{describe_machine()}; {taken}.\n"
 
 
 def minutes(seconds):

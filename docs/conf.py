@@ -40,6 +40,7 @@ extensions = [
     "reference",
     "repository_links",
     "shown_outputs",
+    "synonyms",
 ]
 if not QUICK:
     extensions.append("sphinx_gallery.gen_gallery")

@@ -36,7 +36,6 @@ from _measure import command, describe_machine
 from _reports import option_parser, progress, publish
 from data import load_haxby
 
-import preimage
 from preimage import KernelPCA, PenalizedDiscriminant
 from preimage.neuro import pr_curve, split_half, split_half_null
 from preimage.solvers import FixedPoint
@@ -373,7 +372,7 @@ def opening(options):
         "",
         f"`{command()}`",
         "",
-        f"preimage {preimage.__version__}; {describe_machine()};",
+        f"{describe_machine()};",
         "",
         "Subject 1, 577 ventral-temporal voxels, 8 kinds of pictures, 12 runs of 72 scans. " + trend + " standardised "
         "within runs. Penalised discriminant, nearest mean; r of the first canonical variate, aligned with a model of "

@@ -37,7 +37,6 @@ from _reports import option_parser, publish
 from data import load_haxby
 from npairs import Scans
 
-import preimage
 from preimage import KernelPCA
 from preimage.neuro import make_scans, split_half_denoising
 from preimage.solvers import FixedPoint, SparsePath
@@ -60,7 +59,7 @@ def main():
         "",
         f"`{command()}`",
         "",
-        f"preimage {preimage.__version__}; {describe_machine()}.",
+        f"{describe_machine()}.",
         "",
     ]
     parts = {"synthetic": synthetic_lines, "haxby": haxby_lines}

@@ -18,7 +18,6 @@ from pathlib import Path
 import numpy as np
 from sklearn.metrics.pairwise import rbf_kernel
 
-import preimage
 from preimage.kernels import squared_distance_percentile
 from preimage.model_selection import WidthSearch
 from preimage.widths import class_gram
@@ -33,7 +32,7 @@ OCTAVES = np.arange(-6, 6)
 def main():
     options = parse()
     print(command())
-    print(f"preimage {preimage.__version__}; {describe_machine()}\n")
+    print(f"{describe_machine()}\n")
     print("| points | features | classes | type | obvious | blocks | ours | ratios |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
     for n_classes, n_views, n_features in options.sizes:

@@ -25,6 +25,7 @@ from preimage.estimators import (
     PenalizedDiscriminant,
     SemiSupervisedKernelPCA,
     SparseGreedyClassifier,
+    SparseGreedyDetector,
     SparseGreedyRegressor,
     SparseKernelFeatureAnalysis,
     compress,
@@ -34,7 +35,7 @@ from preimage.inflation import Renormalized, inflation_report
 from preimage.interop import to_onnx
 from preimage.persistence import load, save
 
-__version__ = "0.2.0"
+__version__ = "1.0.0"
 
 # What is public: `__all__` here, and that of these modules. Everything else may change without notice.
 PUBLIC_MODULES = {
@@ -81,6 +82,7 @@ __all__ = [
     "Renormalized",
     "SemiSupervisedKernelPCA",
     "SparseGreedyClassifier",
+    "SparseGreedyDetector",
     "SparseGreedyRegressor",
     "SparseKernelFeatureAnalysis",
     "__version__",

@@ -4,6 +4,7 @@ The fixture fails a test whose page writes an error to the console or asks anoth
 """
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,14 @@ PAGES = [
 ]
 SECTIONS = ["Get started", "Guides", "Recipes", "API reference", "Gallery", "Theory", "Results", "Develop"]
 WIDTHS = (1280, 400)
+SYNONYMS = tomllib.loads((Path(__file__).parents[2] / "docs" / "synonyms.toml").read_text(encoding="utf-8"))["pages"]
+# The first page that the search lists for each query, asked of its program in one window.
+BEST_PAGES = """
+(queries) => queries.map((query) => {
+  history.replaceState(null, "", `?q=${encodeURIComponent(query)}`);
+  return Search._performSearch(...Search._parseQuery(query)).at(-1)?.[0];
+})
+"""
 SIDEWAYS = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
 # Pictures load when they come near the window.
 LOAD_PICTURES = """
@@ -92,6 +101,37 @@ def test_search_ranks_the_page_on_a_subject_first(open_page, query, best):
     # The sentence on how many pages were found comes when the last of them is listed.
     page.wait_for_function("() => /found/.test(document.querySelector('#search-results p')?.textContent)")
     assert f"{best}.html" in page.get_attribute("#search-results li a", "href")
+
+
+def best_pages(open_page, queries):
+    page = open_page("search?q=kernel", 1280)
+    page.wait_for_function("() => Search.hasIndex()")
+    return dict(zip(queries, page.evaluate(BEST_PAGES, queries), strict=True))
+
+
+def test_search_answers_what_people_type(open_page):
+    """Each question of the list, with the page that the list names before all others."""
+    queries = [(page, query) for page, questions in SYNONYMS.items() for query in questions]
+    found = best_pages(open_page, [query for _, query in queries])
+    assert {query: (found[query], page) for page, query in queries if found[query] != page} == {}
+
+
+def test_search_finds_questions_in_other_words(open_page):
+    """In another order, in part, or with a word of the page that the question does not have."""
+    wanted = {
+        "LDA kernel": "guides/classes_and_clusters",
+        "variance explained": "start/five_minutes",
+        "incremental pca": "guides/many_rows",
+        "anomaly": "guides/find_novelties",
+        "reduce svm size": "guides/shrink_a_machine",
+        "impute missing": "guides/fill_gaps",
+    }
+    assert best_pages(open_page, list(wanted)) == wanted
+
+
+def test_every_guide_has_questions():
+    pages = {f"guides/{path.stem}" for path in (Path(__file__).parents[2] / "docs" / "guides").glob("*.md")}
+    assert pages - SYNONYMS.keys() == {"guides/index"}
 
 
 def test_the_keyboard_opens_search_and_leaves_it(open_page):

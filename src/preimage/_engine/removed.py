@@ -12,7 +12,7 @@ from typing import Any
 
 from preimage._engine.warnings import warn_user
 
-SINCE = "0.3.0"
+SINCE = "1.0.0"
 
 # "module.name" of the package, "Owner.parameter", or "Owner.parameter=value"; and a sentence for users.
 REMOVED = {
