@@ -43,6 +43,7 @@ from preimage import (
     Renormalized,
     SemiSupervisedKernelPCA,
     SparseGreedyClassifier,
+    SparseGreedyDetector,
     SparseGreedyRegressor,
     SparseKernelFeatureAnalysis,
 )
@@ -242,6 +243,7 @@ ROUTES = {
     ),
     "LinearProgrammingClassifier": (lambda: LinearProgrammingClassifier(gamma=GAMMA), (X, CLASSES), ("predict",)),
     "LinearProgrammingRegressor": (lambda: LinearProgrammingRegressor(gamma=GAMMA), (X, TARGETS), ("predict",)),
+    "SparseGreedyDetector": (lambda: SparseGreedyDetector(gamma=GAMMA, max_memory="1MB"), (X,), ("predict",)),
     "SparseGreedyRegressor": (lambda: SparseGreedyRegressor(gamma=GAMMA), (X, TARGETS), ("predict",)),
     "logistic machine": (
         lambda: SparseGreedyClassifier(gamma=GAMMA, loss="logistic", max_memory="1MB"),

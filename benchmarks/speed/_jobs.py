@@ -84,6 +84,35 @@ def denoising_search(n=600):
     return make
 
 
+def unguided_search(n=500):
+    """A search that has to find out how much noise there is."""
+
+    def make():
+        from preimage.model_selection import DenoisingSearch
+
+        X = _digits(n)[0]
+        return {OURS: lambda: DenoisingSearch().fit(X)}
+
+    return make
+
+
+def imputer(n=1000):
+    """Digits of which 30 % of the pixels are missing."""
+
+    def make():
+        import numpy as np
+        from sklearn.impute import KNNImputer
+
+        from preimage import KernelImputer
+
+        X = _digits(n)[0]
+        holes = np.where(np.random.default_rng(0).random(X.shape) < 0.3, np.nan, X)
+        peer = lambda: KNNImputer().fit_transform(holes)
+        return {OURS: lambda: KernelImputer().fit_transform(holes), "scikit-learn, KNNImputer": peer}
+
+    return make
+
+
 def width_search(n=4000):
     def make():
         from preimage.model_selection import WidthSearch
@@ -103,6 +132,31 @@ def compression(n=2000, size=50):
         X, y = _two_classes(n)
         machine = SVC().fit(X, y)
         return {OURS: lambda: compress(machine, size, X=X)}
+
+    return make
+
+
+def digits_compression(n=1500, size=60):
+    def make():
+        from sklearn.svm import SVC
+
+        from preimage import compress
+
+        X, y = _digits(n)
+        machine = SVC().fit(X, y)
+        return {OURS: lambda: compress(machine, size, X=X)}
+
+    return make
+
+
+def digits_renormalized(n=1797):
+    def make():
+        from sklearn.svm import SVC
+
+        from preimage import Renormalized
+
+        X, y = _digits(n)
+        return {OURS: lambda: Renormalized(SVC()).fit(X, y)}
 
     return make
 
@@ -184,11 +238,15 @@ JOBS = {
     "discriminant, 1,000 rows": (discriminant(), discriminant(120)),
     "WidthSearch, 4,000 rows": (width_search(), width_search(300)),
     "compress, 2,000 rows": (compression(), compression(120, 10)),
+    "compress, 1,500 digits": (digits_compression(), digits_compression(150, 10)),
     "Renormalized(SVC), 1,000 rows": (renormalized(), renormalized(100)),
+    "Renormalized(SVC), 1,797 digits": (digits_renormalized(), digits_renormalized(150)),
+    "imputer, 1,000 × 64": (imputer(), imputer(80)),
     "KernelKMeans, 3,000 rows": (kmeans(), kmeans(300)),
     "denoise, 800 rows": (denoise(), denoise(40)),
     "landmark fit, 200,000 rows": (landmarks(), landmarks(3000, 50)),
     "DenoisingSearch, 600 rows": (denoising_search(), denoising_search(80)),
+    "DenoisingSearch, 500 digits": (unguided_search(), unguided_search(80)),
     "semi-supervised, 1,500 rows": (semi_supervised(), semi_supervised(150)),
     "exact fit, 20,000 × 64": (exact(20_000), exact(900)),
 }

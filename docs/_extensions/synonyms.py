@@ -16,6 +16,7 @@ FILE = DOCS / "synonyms.toml"
 
 
 def setup(app):
+    app.connect("env-get-outdated", _pages_to_read)
     app.connect("env-before-read-docs", _check_pages)
     app.connect("doctree-read", _add)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
@@ -31,6 +32,11 @@ def words_of(questions):
     return sorted({word for question in questions for word in re.findall(r"[\w.]+", question)})
 
 
+def _pages_to_read(app, env, added, changed, removed):
+    """All pages with questions: a second build keeps of the index what is on pages, but not its entries."""
+    return sorted(env.found_docs & synonyms().keys())
+
+
 def _check_pages(app, env, names):
     missing = sorted(synonyms().keys() - env.found_docs)
     # The gallery and the reference are not part of a quick build.
@@ -42,7 +48,6 @@ def _check_pages(app, env, names):
 def _add(app, doctree):
     questions = synonyms().get(app.env.docname)
     if questions:
-        app.env.note_dependency(FILE)
         entries = [("single", question, "", "main", None) for question in questions]
         doctree.insert(0, addnodes.index(entries=entries))
         doctree.insert(0, nodes.meta(name="keywords", content=", ".join(words_of(questions))))

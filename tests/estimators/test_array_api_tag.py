@@ -20,6 +20,7 @@ from preimage import (
     OrientedKernelPCA,
     SemiSupervisedKernelPCA,
     SparseGreedyClassifier,
+    SparseGreedyDetector,
     SparseGreedyRegressor,
     SparseKernelFeatureAnalysis,
 )
@@ -40,6 +41,7 @@ ESTIMATORS = [
     LinearProgrammingClassifier(10, gamma=0.5),
     SparseKernelFeatureAnalysis(10, gamma=0.5),
     SparseGreedyClassifier(10, gamma=0.5, random_state=0),
+    SparseGreedyDetector(10, gamma=0.5, random_state=0),
     EmpiricalKernelMap(gamma=0.5, whiten=True),
 ]
 

@@ -23,6 +23,7 @@ from preimage import (
     PenalizedDiscriminant,
     SemiSupervisedKernelPCA,
     SparseGreedyClassifier,
+    SparseGreedyDetector,
     SparseGreedyRegressor,
     SparseKernelFeatureAnalysis,
 )
@@ -109,6 +110,8 @@ ESTIMATORS = [
     SparseGreedyClassifier(loss="logistic"),
     SparseGreedyClassifier(loss="hinge", class_weight="balanced"),
     SparseGreedyClassifier(loss="squared_hinge", kernel="linear"),
+    SparseGreedyDetector(),
+    SparseGreedyDetector("uniform", kernel="linear", nu=0.5),
     SparseGreedyRegressor(loss="huber"),
     SparseGreedyRegressor(loss="epsilon_insensitive"),
     SparseGreedyRegressor(loss="quantile", quantile=0.7, max_memory=1000),

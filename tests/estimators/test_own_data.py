@@ -20,6 +20,7 @@ from preimage import (
     OrientedKernelPCA,
     SemiSupervisedKernelPCA,
     SparseGreedyClassifier,
+    SparseGreedyDetector,
     SparseGreedyRegressor,
     SparseKernelFeatureAnalysis,
 )
@@ -46,6 +47,7 @@ ESTIMATORS = [
     KernelNoveltyDetector(landmarks=15),
     SparseGreedyRegressor(10),
     SparseGreedyClassifier(10),
+    SparseGreedyDetector(10),
     KernelProjectionPursuit(2),
     LinearProgrammingClassifier(10),
     LinearProgrammingRegressor(10, max_gap=0.1),

@@ -17,6 +17,7 @@ from preimage import (
     LinearProgrammingRegressor,
     SemiSupervisedKernelPCA,
     SparseGreedyClassifier,
+    SparseGreedyDetector,
     SparseGreedyRegressor,
     SparseKernelFeatureAnalysis,
 )
@@ -33,6 +34,7 @@ ESTIMATORS = [
     KernelKMeans(3, kernel="precomputed", landmarks=15, random_state=0),
     SparseGreedyRegressor(10, kernel="precomputed"),
     SparseGreedyClassifier(10, kernel="precomputed"),
+    SparseGreedyDetector(10, kernel="precomputed"),
     KernelProjectionPursuit(2, kernel="precomputed", n_principal=3),
     LinearProgrammingClassifier(10, kernel="precomputed"),
     LinearProgrammingRegressor(10, kernel="precomputed", max_gap=0.1),

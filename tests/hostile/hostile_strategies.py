@@ -156,7 +156,7 @@ REGRESSORS = st.one_of(
 )
 DETECTORS = st.one_of(
     MACHINE_KERNELS.map(lambda text: f"OneClassSVM({text}, nu=0.3)"),
-    st.sampled_from(["KernelNoveltyDetector()", "KernelNoveltyDetector(0.2, gamma=1.0)"]),
+    st.sampled_from(["KernelNoveltyDetector()", "KernelNoveltyDetector(0.2, gamma=1.0)", "SparseGreedyDetector(5)"]),
 )
 FISHERS = KERNEL_TEXTS.map(lambda text: f"KernelFisherDiscriminant(kernel={text})")
 WIDTH_OWNERS = st.one_of(
@@ -216,6 +216,7 @@ PARAMETERS = {
     "missing_values": st.sampled_from([None, -1, 0, 1e300]),
     ("KernelPCA", "n_components"): st.sampled_from([None, 1, 2, 3, 10, 0.9, 0.999999]),
     ("KernelNoveltyDetector", "contamination"): st.sampled_from(["auto", 1e-300, 0.01, 0.1, 0.3, 0.5]),
+    ("SparseGreedyDetector", "nu"): st.sampled_from([1e-12, 0.01, 0.3, 0.99, 1 - 1e-12]),
     ("KernelNoveltyDetector", "ridge"): st.sampled_from([None, 1e-8, 1e-3, 1.0, 1e3]),
     ("DenoisingSearch", "n_components"): st.sampled_from([None, [1], [1, 2]]),
     ("DenoisingSearch", "added_noise"): st.sampled_from([None, 0.1, 1e-300, 1e300]),

@@ -172,7 +172,8 @@ class Tool:
     delimiters, encodings, ends, quoting, gaps : str
         "ansi" is the code page of the country, "list" its list separator, "error" its #N/A.
     headers : str
-        "one", "none", "units" (a second line), or "brackets" (units in names).
+        "one", "none", "two" (names of groups above those of columns), "units" (a second line), or "brackets" (units in
+        names).
     above : str
         What stands above the header: "titles", "comments" or "sep".
     index : str
@@ -232,7 +233,7 @@ TOOLS = {
         ends="CRLF",
         quoting="minimal",
         gaps="none*3 error",
-        headers="one*3 brackets units",
+        headers="one*6 brackets*2 units*2 two",
         above="none*3 titles",
         footers="none*4 empty*2 total",
         numbers="shown",
@@ -307,7 +308,7 @@ TOOLS = {
         ends="LF",
         quoting="minimal nonnumeric",
         gaps="none",
-        headers="one*3 none units",
+        headers="one*6 none*2 units*2 two",
         above="none*2 titles",
         numbers="shown",
         decimals="locale",
@@ -320,7 +321,7 @@ TOOLS = {
         ends="LF*2 CRLF",
         quoting="minimal*2 nonnumeric all",
         gaps="none*2 NA nan NULL",
-        headers="one*4 none",
+        headers="one*12 none*3 two",
         index="none pandas",
         suffixes=".csv*2 .tsv .txt",
         compressions="none*3 gz zst bz2",
@@ -436,6 +437,21 @@ TOOLS = {
         truths=("Yes", "No"),
         dates=("%d%b%Y", "%Y-%m-%d"),
     ),
+    "SAP": Tool(
+        "Lists saved as files: numbers of the country, with the minus behind them.",
+        weight=3,
+        delimiters="tab semicolon bar",
+        encodings="ansi utf-8-sig utf-16",
+        ends="CRLF",
+        quoting="minimal",
+        gaps="none",
+        above="none*2 titles",
+        suffixes=".txt .csv",
+        numbers="shown",
+        decimals="locale",
+        truths=("X", "-"),
+        dates=("%d.%m.%Y", "%Y%m%d", "%H:%M:%S"),
+    ),
     "SQL Server": Tool(
         "Results of a query saved as CSV: NULL, nothing quoted but what must be.",
         weight=2,
@@ -482,11 +498,11 @@ TOOLS = {
         "Any mixture: scripts, databases and people write what they like.",
         weight=14,
         delimiters="comma semicolon tab bar blank list",
-        encodings="utf-8 utf-8-sig utf-16 ansi latin-1 iso8859-2",
+        encodings="utf-8*2 utf-8-sig*2 utf-16*2 utf-16-le utf-16-be ansi*2 latin-1*2 iso8859-2*2",
         ends="LF CRLF CR",
         quoting="minimal all nonnumeric single",
         gaps="none*2 NA*2 NULL*2 nan*2 #N/A . k.A.",
-        headers="one*4 none units brackets",
+        headers="one*12 none*3 units*3 brackets*3 two",
         above="none*4 titles comments",
         suffixes=".csv .txt",
         compressions="none*4 gz zst bz2",
@@ -525,6 +541,8 @@ class Recipe:
     @property
     def locale(self):
         known = LOCALES[self.locale_name]
+        if self.tool_name == "SAP":
+            return replace(known, minus="behind")
         if self.tool.decimals == "locale":
             return known
         return replace(POINT, decimal=self.tool.decimals, ansi=known.ansi, dates=known.dates)
@@ -559,13 +577,16 @@ def drawn_recipe(rng):
         gap=gap,
         header=header or "none",
         above=pick(tool.above),
-        index=pick(tool.index) if header == "one" else "",
+        index=pick(tool.index) if header in ("one", "two") else "",
         footer=pick(tool.footers),
         suffix=".csv" if suffix == ".tsv" and delimiter != "\t" else suffix,
         compression=pick(tool.compressions),
         has_final_end=pick(tool.last_ends) == "same",
         is_grouped=bool(rng.random() < 0.6),
     )
+
+
+GROUPS = ("Sensor A", "Sensor B", "vorher", "nachher", "outside", "plant", "day 1", "day 2", "day 3")
 
 
 @dataclass(frozen=True)
@@ -583,6 +604,15 @@ class Case:
         """The name of a column as its header has it."""
         name = column.name
         return f"{name} [{column.unit}]" if self.recipe.header == "brackets" and column.unit else name
+
+    def groups(self):
+        """The line above the names, which pandas repeats and spreadsheets merge; none above the index."""
+        is_merged = self.recipe.tool_name != "pandas" and self.recipe.delimiter not in (" ", "aligned")
+        size, found = 1 + self.n_rows % 3, []
+        for place, column in enumerate(self.columns):
+            begins = place % size == 0 or self.columns[place - 1].is_index
+            found.append("" if column.is_index or (is_merged and not begins) else GROUPS[place // size])
+        return found
 
     def units(self):
         """The line of units: for columns of measurements alone."""
@@ -610,7 +640,7 @@ def possible(case):
         columns = [replace(columns[0], name=bare)]
         if recipe.gap.strip() == "":
             recipe = replace(recipe, gap="NA")
-        if recipe.header in ("units", "brackets"):
+        if recipe.header in ("units", "brackets", "two"):
             recipe = replace(recipe, header="one")
         # Of two lines with one word each, either may be the name, as may be the words of a comment.
         if recipe.above == "titles" or (recipe.above == "comments" and recipe.header == "none"):
@@ -713,6 +743,11 @@ def header_lines(case):
     if recipe.index == "R-short":
         names = names[1:]
     lines = [[quoted(name, recipe, True) for name in names]]
+    if recipe.header == "two":
+        lines.insert(0, [quoted(group, recipe, True) if group else "" for group in case.groups()])
+        if case.columns[0].is_index and names[0]:  # pandas writes the name of an index below those of columns
+            lines[1][0] = ""
+            lines.append([quoted(names[0], recipe, True), *("" for _ in names[1:])])
     if recipe.header == "units":
         lines.append(
             [

@@ -91,7 +91,8 @@ def true_option(case, field, value):
         return (recipe.header != "none") == (field == "header"), None
     if field in ("skip", "skip_footer"):
         # Comments and lines of separators alone are no lines of a footer.
-        count = len(lines_above(case)) if field == "skip" else int(recipe.footer == "total" and len(columns) > 1)
+        count = len(lines_above(case)) + (recipe.header == "two")
+        count = count if field == "skip" else int(recipe.footer == "total" and len(columns) > 1)
         return value in (str(count), "N"), count
     if field == "missing":
         return value is not None and same_letters(value, recipe.gap, "cp1252", recipe.encoding), value
@@ -137,9 +138,14 @@ def check_exact(case, found, are_given=False):
         raise Wrong(f"{len(found.texts[0])} rows for {case.n_rows}")
     names = None if recipe.header == "none" else tuple(case.named(column) for column in columns)
     is_same = lambda a, b: same_letters(a.strip(), b.strip(), found.encoding, recipe.encoding)
+    if recipe.header == "two":
+        names, others = two_lines(case, found)
     if (names is None) != (found.names is None) or (names and not all(map(is_same, found.names, names))):
         raise Wrong(f"names {found.names} for {names}")
-    if recipe.header == "units":
+    if recipe.header == "two":
+        if found.units is not None and found.units not in others:
+            raise Wrong(f"units {found.units} where there are none")
+    elif recipe.header == "units":
         units = tuple(unit or None for unit in case.units())
         given = tuple(unit.strip("-") or None for unit in found.units or ())
         if len(given) != len(units) or not all(is_same(a or "", b or "") for a, b in zip(given, units)):
@@ -156,6 +162,22 @@ def check_exact(case, found, are_given=False):
                 raise Wrong(f"{column.kind} {text!r} for {expected!r}")
 
 
+def two_lines(case, found):
+    """The names of a table with two lines of them, and what may stand in the line below the one that is taken.
+
+    Names of groups that are all different may be those of columns: then the others are taken for units.
+    """
+    names, groups = tuple(column.name for column in case.columns), tuple(case.groups())
+    below = ()
+    if case.columns[0].is_index:
+        below = ((names[0], *("" for _ in names[1:])),)
+        names = ("", *names[1:])
+    real = groups[1:] if case.columns[0].is_index else groups
+    if all(real) and len(set(real)) == len(real) and found.names == groups:
+        return groups, (names,)
+    return names, below
+
+
 def same_letters(found, true, found_encoding, true_encoding):
     if found == true:
         return True
@@ -169,6 +191,8 @@ def same_letters(found, true, found_encoding, true_encoding):
 
 def check_kinds(case, found):
     columns, is_named = case.columns, case.recipe.header != "none"
+    if case.recipe.header == "two":  # what a column is for may be said by the line that is not taken
+        is_named = found.names == two_lines(case, found)[0] and found.names != tuple(case.groups())
     place = next((place for place, column in enumerate(columns) if column.is_index), None)
     if found.index != place:
         # What names rows may be taken for a code, and codes may name rows: neither is a value.
@@ -182,14 +206,14 @@ def check_kinds(case, found):
         if (
             not column.is_index
             and found.index != number
-            and found.kinds[number] not in possible_kinds(column, case.recipe)
+            and found.kinds[number] not in possible_kinds(column, case.recipe, is_named)
         ):
             raise Wrong(f"{column.kind} taken for {found.kinds[number]}: {shown(column)}")
 
 
-def possible_kinds(column, recipe):
+def possible_kinds(column, recipe, is_named):
     """What a column may be taken for; where nobody knows the mark of gaps, it is a word as well."""
-    kinds = column.may_be(recipe.header != "none")
+    kinds = column.may_be(is_named)
     has_odd_gaps = None in column.cells and recipe.gap not in COMMON_GAPS and column.kind != "measurement"
     return kinds | {"category", "text"} if has_odd_gaps else kinds
 

@@ -21,7 +21,7 @@ class Notation:
     ----------
     decimal, thousands : str
     minus : str
-        "-", U+2212, or "()" for negative numbers between parentheses.
+        "-", U+2212, "()" for negative numbers between parentheses, or "behind" for a minus behind the digits.
     before, after : str
         Signs of money or percent, with their blanks.
     sign_inside : bool
@@ -47,6 +47,8 @@ class Notation:
             whole = ""
         body = f"{whole}{self.decimal if point else ''}{fraction}{e}{exponent}"
         is_negative = plain.startswith("-")
+        if self.minus == "behind":
+            return f"{self.before}{body}{'-' if is_negative else ''}{self.after}"
         if is_negative and self.minus == "()":
             return f"{self.before}({body})" if self.sign_inside else f"({self.before}{body}{self.after})"
         sign = self.minus if is_negative else ""
@@ -66,6 +68,8 @@ class Notation:
         if not body.startswith(self.before) or not body.endswith(self.after):
             raise ValueError(f"{text!r} lacks {self.before!r} or {self.after!r}")
         body = body[len(self.before) : len(body) - len(self.after)]
+        if self.minus == "behind" and body.endswith("-"):
+            body, sign = body[:-1], "-"
         if self.sign_inside and body.startswith(self.minus):
             body, sign = body[len(self.minus) :], "-"
         whole, point, fraction = body.partition(self.decimal)

@@ -63,10 +63,12 @@ def test_notations_give_back_what_they_write(locale, plain):
 
 def changes(seed=1):
     """A case with numbers, one cell that is meant to change, and the number that it is meant to get."""
-    case = next(
-        case for case in map(drawn_case, range(seed, 1000)) if case.recipe.quoting == "minimal" and case.n_rows > 5
+    case, place = next(
+        (case, place)
+        for case in map(drawn_case, range(seed, 1000))
+        for place, column in enumerate(case.columns)
+        if case.recipe.quoting == "minimal" and case.n_rows > 5 and column.decimals == 2
     )
-    place = next(place for place, column in enumerate(case.columns) if column.decimals == 2)
     row = next(row for row, cell in enumerate(case.columns[place].cells) if cell is not None)
     return case, (row, place), "77.25"
 

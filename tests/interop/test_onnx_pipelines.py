@@ -44,6 +44,7 @@ from preimage import (
     LinearProgrammingRegressor,
     OrientedKernelPCA,
     SparseGreedyClassifier,
+    SparseGreedyDetector,
     SparseGreedyRegressor,
     SparseKernelFeatureAnalysis,
     compress,
@@ -121,6 +122,7 @@ MACHINES = {
     "Fisher": (KernelFisherDiscriminant(gamma=0.3), NAMES),
     "sparse greedy": (SparseGreedyClassifier(gamma=0.3), NAMES),
     "sparse greedy regression": (SparseGreedyRegressor(gamma=0.3), Y),
+    "sparse greedy detector": (SparseGreedyDetector(gamma=0.3, nu=0.2), None),
     "search": (GridSearchCV(SVC(), {"C": [1, 10]}, cv=2), NAMES),
 }
 

@@ -35,6 +35,7 @@ from preimage import (
     Renormalized,
     SemiSupervisedKernelPCA,
     SparseGreedyClassifier,
+    SparseGreedyDetector,
     SparseGreedyRegressor,
     SparseKernelFeatureAnalysis,
 )
@@ -255,6 +256,16 @@ LINES = (
         lambda p: KernelNoveltyDetector(ridge=chosen(p, 1e-2, 0.3), **p.parameters),
         FEW_ROUTES,
         (predictions.left_out_scores_are_refits, predictions.thresholds_have_their_fraction_below),
+    ),
+    Line(
+        "SparseGreedyDetector",
+        lambda p: SparseGreedyDetector(min(15, len(p.X)), nu=chosen(p, 0.1, 0.5), **p.parameters),
+        ("exact", "torch", "weights", *SELECTORS, "dask"),
+        (
+            features.residual_fraction_attribute_is_measured,
+            features.landmarks_are_rows,
+            predictions.one_class_objective_and_fraction,
+        ),
     ),
     Line(
         "SparseGreedyRegressor",

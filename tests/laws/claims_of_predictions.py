@@ -98,6 +98,21 @@ def thresholds_have_their_fraction_below(fit):
     fit.at_most("at most one row in twenty, or ties, is below", below, allowed)
 
 
+def one_class_objective_and_fraction(fit):
+    """½‖g‖² + Σ w max(0, ρ − g) − νρ Σ w at the coefficients, and what the threshold leaves below."""
+    model, w = fit.model, fit.weights
+    g = array(model.score_samples(fit.rows()))
+    half_square = squared_lengths(fit, model.expansion_).sum() / 2
+    terms = [half_square, w @ np.maximum(model.offset_ - g, 0), -model.nu * model.offset_ * w.sum()]
+    # Values of g are sums of large terms in both signs for wide kernels.
+    largest = float(np.abs(fit.values(fit.X, array(model.expansion_.points))).max(initial=0))
+    size = largest * np.abs(array(model.expansion_.coefficients)).sum() * w.sum() + sum(map(abs, terms))
+    rounding = 1e-6 if fit.problem.dtype == "float64" else 1e-3
+    fit.equal("objective_ is that of the coefficients", model.objective_[0], sum(terms), 0.0, rounding * size)
+    below = w[g < model.offset_ - rounding * np.abs(g).max()].sum() / w.sum()
+    fit.at_most("at most a fraction nu is below the threshold", below, model.nu + 1e-9)
+
+
 # Neighbours -----------------------------------------------------------------------------------------------------------
 
 

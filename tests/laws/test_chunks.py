@@ -24,6 +24,7 @@ from preimage import (
     Renormalized,
     SemiSupervisedKernelPCA,
     SparseGreedyClassifier,
+    SparseGreedyDetector,
     SparseGreedyRegressor,
     SparseKernelFeatureAnalysis,
 )
@@ -57,6 +58,7 @@ ON_CHUNKS = {
     "EmpiricalKernelMap, landmarks": (EmpiricalKernelMap(gamma=0.3, landmarks=20, whiten="data"), False),
     "SparseGreedyRegressor, on landmarks": (SparseGreedyRegressor(20, gamma=0.3, alpha="loo", random_state=0), True),
     "SparseGreedyClassifier, on landmarks": (SparseGreedyClassifier(20, gamma=0.3, random_state=0), True),
+    "SparseGreedyDetector, on landmarks": (SparseGreedyDetector(20, gamma=0.3, max_memory=100), False),
     "SparseGreedyClassifier, logistic on landmarks": (
         SparseGreedyClassifier(20, gamma=0.3, loss="logistic", max_memory=100),
         True,

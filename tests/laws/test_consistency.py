@@ -37,6 +37,7 @@ from preimage import (
     Renormalized,
     SemiSupervisedKernelPCA,
     SparseGreedyClassifier,
+    SparseGreedyDetector,
     SparseGreedyRegressor,
     SparseKernelFeatureAnalysis,
 )
@@ -107,6 +108,7 @@ CASES = [
     case("PenalizedDiscriminant", PenalizedDiscriminant(1.0)),
     case("KernelKMeans", KernelKMeans(3, gamma=0.3, random_state=0), "order"),
     case("KernelNoveltyDetector", KernelNoveltyDetector(0.1, gamma=0.3)),
+    case("SparseGreedyDetector", SparseGreedyDetector(15, gamma=0.3), "order", float32=0.02),
     case("SparseGreedyRegressor", SparseGreedyRegressor(15, gamma=0.3), "order"),
     case("SparseGreedyClassifier", SparseGreedyClassifier(15, gamma=0.3), "order"),
     *[

@@ -36,6 +36,7 @@ from preimage import (
     Renormalized,
     SemiSupervisedKernelPCA,
     SparseGreedyClassifier,
+    SparseGreedyDetector,
     SparseGreedyRegressor,
     compress,
 )
@@ -118,6 +119,7 @@ OTHERS = {
     "KernelPCA of scikit-learn": ScikitKernelPCA(4, kernel="rbf", gamma=0.3),
     "OrientedKernelPCA": OrientedKernelPCA(3, gamma=0.3, alpha=0.1),
     "SemiSupervisedKernelPCA": SemiSupervisedKernelPCA(3, gamma=0.3),
+    "SparseGreedyDetector": SparseGreedyDetector(15, gamma=0.3, nu=0.2),
     "SparseGreedyRegressor": SparseGreedyRegressor(15, gamma=0.3),
     "quantile regression": SparseGreedyRegressor(15, gamma=0.3, loss="quantile"),
     "LinearProgrammingRegressor": LinearProgrammingRegressor(15, gamma=0.3),

@@ -19,6 +19,7 @@ from preimage.estimators._oriented_kernel_pca import OrientedKernelPCA
 from preimage.estimators._penalized_discriminant import PenalizedDiscriminant
 from preimage.estimators._semisupervised_kernel_pca import SemiSupervisedKernelPCA
 from preimage.estimators._sparse_greedy import SparseGreedyClassifier, SparseGreedyPath, SparseGreedyRegressor
+from preimage.estimators._sparse_greedy_detector import SparseGreedyDetector
 from preimage.estimators._sparse_kernel_feature_analysis import SparseKernelFeatureAnalysis
 from preimage.estimators.compressed._compress import compress
 from preimage.estimators.compressed._models import (

@@ -12,20 +12,19 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._engine.arrays import follow_rows, to_numpy
-from preimage._engine.finite import finite_log, finite_result, refuse_overflowing_fit, working_method
+from preimage._engine.finite import finite_log, finite_result, working_method
 from preimage._engine.typing import Array, Rows, Seed, Targets
 from preimage._engine.validation import Interval, StrOptions, check_model_inputs, count_rows
-from preimage._engine.warnings import warn_user
 from preimage._models.machines import Logistic
 from preimage._models.regression import (
     CLASSIFICATION_LOSSES,
     REGRESSION_LOSSES,
-    ConvexMachine,
     LandmarkRidge,
     Loss,
     SoftmaxLoss,
 )
 from preimage.estimators._classifier import with_class_weights
+from preimage.estimators._convex_fit import minimized
 from preimage.estimators._landmark_machine import (
     LANDMARK_MACHINE_CONSTRAINTS,
     ClassesOfMachine,
@@ -33,7 +32,6 @@ from preimage.estimators._landmark_machine import (
     LandmarkMachine,
     ValuesOfMachine,
 )
-from preimage.exceptions import ConvergenceWarning
 from preimage.landmarks import Landmarks, LandmarkSelector
 
 #: The loss whose minimum is a system of equations, with its own machinery for numbers of landmarks.
@@ -152,31 +150,18 @@ class SparseGreedyModel(LandmarkMachine):
     def _solve(self, rows: LabelledRows, landmarks: Landmarks, targets: np.ndarray) -> Any:
         if self.loss == SQUARED:
             return self._least_squares(rows, landmarks, targets)
-        fitted = ConvexMachine.fit(
-            rows.kernel,
-            landmarks.required().points,
-            rows.inputs,
+        fitted = minimized(
+            self,
+            rows,
+            landmarks,
             targets,
-            rows.weights,
             self._loss(),
             alpha=_penalties(self),
             intercept=self.fit_intercept,
-            tol=float(self.tol),
-            max_iter=int(self.max_iter),
-            max_memory=self.max_memory,
             unit=self._unit(targets),
         )
-        refuse_overflowing_fit("objective_", fitted.objective)
-        if not fitted.converged:
-            warn_user(
-                f"{type(self).__name__} stopped after {fitted.n_iter} iterations with an objective that may be "
-                f"{np.max(fitted.gap):.1e} of itself above the minimum, more than tol={self.tol:g}. Raise `max_iter` "
-                "if that was reached; otherwise rounding errors decide: choose a larger alpha, or scale the data.",
-                ConvergenceWarning,
-            )
         self._regression = None
         self.alpha_, self.alphas_, self.loo_errors_ = fitted.alpha, fitted.alphas, fitted.loo_errors
-        self.objective_, self.duality_gap_, self.n_iter_ = fitted.objective, fitted.gap, fitted.n_iter
         return fitted
 
     def _least_squares(self, rows: LabelledRows, landmarks: Landmarks, targets: np.ndarray) -> LandmarkRidge:

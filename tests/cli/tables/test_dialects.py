@@ -118,6 +118,21 @@ CASES = {
         values=X[:, :2],
         names=["x", "y"],
     ),
+    "pandas with two levels of columns and an index with a name": Case(
+        pd.DataFrame(X, columns=pd.MultiIndex.from_product([["a"], NAMES])).rename_axis("day").to_csv().encode(),
+        refused="--skip 1",
+        cure=TableOptions(skip=1),
+        index="row names",
+    ),
+    "pandas with two levels, all of them different, and an index with a name": Case(
+        pd.DataFrame(X, columns=pd.MultiIndex.from_tuples(list(zip("uvw", NAMES))))
+        .rename_axis("day")
+        .to_csv()
+        .encode(),
+        refused="--skip 1",
+        cure=TableOptions(skip=1),
+        index="row names",
+    ),
     "pandas with whole numbers for pixels": Case(
         pd.DataFrame(PIXELS.astype(int)).to_csv(index=False).encode(), values=PIXELS, names=[str(i) for i in range(64)]
     ),
@@ -163,6 +178,15 @@ CASES = {
             + ",,,,\n,,,,\n"
         ).encode()
     ),
+    "Excel with merged names of groups": Case(
+        f"before,,after\n{PLAIN}".encode(), refused="two lines of names", cure=TableOptions(skip=1)
+    ),
+    "Excel with merged names of groups above days": Case(
+        ("before,,after,\n" + with_column("day", [f"{day:02d}.01.2020" for day in range(1, 13)])).encode(),
+        refused="--skip 1",
+        cure=TableOptions(skip=1),
+        text=("day",),
+    ),
     "Excel with errors": Case(with_marks("#DIV/0!", "#N/A", "#VALUE!"), values=MISSING),
     "Excel with thousands between quotes": Case(
         text_of([[f'"{grouped(value)}"' for value in row] for row in X]).encode()
@@ -180,6 +204,15 @@ CASES = {
         cure=TableOptions(skip_footer=1),
         text=("name",),
     ),
+    **{
+        f"a last line that begins with {word}": Case(
+            (with_column("name", LETTERS) + f"{word},1,2,3\n").encode(),
+            refused=f"begins with '{word}' and may sum up the others. Leave it out with --skip-footer 1",
+            cure=TableOptions(skip_footer=1),
+            text=("name",),
+        )
+        for word in ("Gesamtsumme", "Insgesamt", "Total général", "Somme", "Suma", "Итого", "Grand Total:")
+    },
     "Excel with a total in the second column": Case(
         (with_column("name", LETTERS, 1) + ",Total,2,3\n").encode(),
         refused="begins with 'Total' and may sum up the others. Leave it out with --skip-footer 1",
@@ -200,6 +233,8 @@ CASES = {
             ("{:.2f}%", 1),
             ("{:.2f} €", 1),
             ("-£{:.2f}", -1),
+            ("{:.2f}-", -1),
+            ("{:.2f}- EUR", -1),
             ("R$ -{:.2f}", -1),
             ("{:.2f} kg", 1),
             ("{:.2f}D+02", 100),
@@ -231,6 +266,12 @@ CASES = {
     ),
     "numbers of accounts": Case(
         with_column("konto", [str(2**53 + 1 + row) for row in range(12)], 1).encode(), text=("konto",)
+    ),
+    "numbers of phones": Case(
+        with_column("contact", [f"+49 176 123 4{row:02d}" for row in range(12)], 1).encode(), text=("contact",)
+    ),
+    "numbers of phones without blanks": Case(
+        with_column("phone", [f"+491761234{row:03d}" for row in range(12)], 1).encode(), text=("phone",)
     ),
     "codes without a name that says so": Case(
         with_column("what", [str(10007 + 977 * row) for row in range(12)], 1).encode(), text=("what",)

@@ -4,4 +4,10 @@ from preimage._models.regression._convex_machine import ConvexMachine
 from preimage._models.regression._l1_machine import L1Machine
 from preimage._models.regression._l1_program import L1Solution, best_intercept, solve_l1_program
 from preimage._models.regression._landmark_ridge import LandmarkRidge, LeastSquares, nested_frame
-from preimage._models.regression._losses import CLASSIFICATION_LOSSES, REGRESSION_LOSSES, Loss, SoftmaxLoss
+from preimage._models.regression._losses import (
+    CLASSIFICATION_LOSSES,
+    REGRESSION_LOSSES,
+    Loss,
+    OneClassLoss,
+    SoftmaxLoss,
+)

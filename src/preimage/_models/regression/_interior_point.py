@@ -21,6 +21,9 @@ MOST_IN_VAIN, MUCH_BETTER = 5, 0.9
 # Largest stiffness that is reported, relative to the penalty: a row on a kink does not give way, and larger numbers
 # would lose the digits of what it gives way to.
 STIFFEST = 1e6
+# Room of a start near the solution, relative to distances from the ends: half of that or twice costs an iteration; ten
+# times as much made gaps wander, until nothing seemed to be gained.
+NEAR = 0.1
 # Multipliers closer to an end of their range than this fraction of it are at the end; quotients then stay numbers.
 AT_THE_END = 1e-30
 
@@ -117,6 +120,7 @@ class _IntervalProgram:
         ends = np.stack(loss.interval(problem.Y))
         self.is_there = np.isfinite(ends) & (costs > 0)
         self.ends, self.costs = np.where(self.is_there, ends, 0.0), np.where(self.is_there, costs, 0.0)
+        self.prices = problem.prices / (2 * problem.alpha)
         self.counts = np.maximum(self.is_there.sum(axis=(0, 1)), 1)
 
     def of_columns(self, chosen: np.ndarray) -> _IntervalProgram:
@@ -131,20 +135,29 @@ class _IntervalProgram:
         if self.rows.intercept:
             V[-1] = np.sum(beta * self.ends, axis=(0, 1)) / np.maximum(beta.sum(axis=(0, 1)), np.finfo(float).tiny)
             F = F + V[-1]
-        distance = SIGNS * (F - self.ends)
-        # At least the size of targets: multipliers in the middle of the box say nothing of where the ends are.
-        room = np.maximum(1.0, np.max(np.abs(np.where(self.is_there, distance, 0.0)), axis=(0, 1)))
+        if self.prices.any():  # multipliers whose sum is right, and the function of these, which says what is large
+            beta = self.costs * self.problem.loss.price_of_constant
+            V = self.rows.penalized * self.rows.sums(beta[0])
+            V, F = self._with_best_constants(V, self.rows.values(V))
+            distance = SIGNS * (F - self.ends)
+            room = NEAR * np.mean(np.abs(np.where(self.is_there, distance, 0.0)), axis=(0, 1))
+        else:
+            distance = SIGNS * (F - self.ends)
+            # At least the size of targets: multipliers in the middle of the box say nothing of where the ends are.
+            room = np.maximum(1.0, np.max(np.abs(np.where(self.is_there, distance, 0.0)), axis=(0, 1)))
+        room = np.maximum(room, np.finfo(float).tiny)
         return _Iterate(beta, np.maximum(distance, 0.0) + room, np.maximum(-distance, 0.0) + room, V, F)
 
     def gap(self, now: _Iterate) -> tuple[np.ndarray, np.ndarray]:
         """Differences of objectives and the bounds of multipliers, but for their sums, and objectives to compare to."""
         shortfall = np.maximum(SIGNS * (self.ends - now.F), 0.0)
         objective = np.sum(self.costs * shortfall, axis=(0, 1)) + self._half_square(now.V)
+        objective = objective + np.sum(self.prices * now.V, axis=0)
         along = self.rows.sums(now.multipliers)
         bound = np.sum(SIGNS * now.beta * self.ends, axis=(0, 1)) - self._half_square(along)
-        unbalanced = np.sum((1 - self.rows.penalized) * np.abs(now.V * along), axis=0)
+        unbalanced = np.sum((1 - self.rows.penalized) * np.abs(now.V * (along - self.prices)), axis=0)
         floor = self.problem.nearly_nothing / (2 * self.problem.alpha)
-        return objective - bound + unbalanced, np.maximum(objective, floor)
+        return objective - bound + unbalanced, np.maximum(np.abs(objective), floor)
 
     def next(self, now: _Iterate) -> _Iterate:
         """One step of all functions."""
@@ -175,7 +188,7 @@ class _IntervalProgram:
         error = now.inside - now.outside - SIGNS * (now.F - self.ends)
         residual = stiffness * (error + inside / beta - outside / slack)
         forces = np.sum(SIGNS * residual, axis=0)
-        right = self.rows.sums(forces + now.multipliers) - self.rows.penalized * now.V
+        right = self.rows.sums(forces + now.multipliers) - self.rows.penalized * now.V - self.prices
         dV = np.stack([solved(L, right[:, c]) for c, L in enumerate(factors)], axis=1)
         dF = self.rows.values(dV)
         d_beta = residual - stiffness * SIGNS * dF
@@ -183,19 +196,25 @@ class _IntervalProgram:
 
     def solution(self, now: _Iterate, n_iter: int) -> Solution:
         """In the units of the problem, with the best constants for the functions."""
-        problem, V = self.problem, now.V
-        F = self.rows.values(V)
-        if self.rows.intercept:
-            shift = np.array([self._best_shift(F[:, c], c) for c in range(F.shape[1])])
-            V, F = V + (1 - self.rows.penalized) * shift, F + shift
+        problem = self.problem
+        V, F = self._with_best_constants(now.V, self.rows.values(now.V))
         weights = np.where(problem.weights > 0, problem.weights, 1.0)[:, None]
         stiffness = np.minimum(self._inverse_diagonal(now).sum(axis=0), STIFFEST)
         A = np.where(problem.weights[:, None] > 0, now.multipliers * 2 * problem.alpha / weights, 0.0)
         return Solution(V, F, A, stiffness * 2 * problem.alpha, n_iter)
 
+    def _with_best_constants(self, V: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if not self.rows.intercept:
+            return V, F
+        shift = np.array([self._best_shift(F[:, c], c) for c in range(F.shape[1])])
+        return V + (1 - self.rows.penalized) * shift, F + shift
+
     def _best_shift(self, f: np.ndarray, c: int) -> float:
-        lower, upper = np.where(self.is_there, self.ends, -SIGNS * np.inf)[:, :, c]
-        return best_intercept(f, lower, upper, *self.costs[:, :, c])
+        loss = self.problem.loss.of_constant()  # type: ignore[attr-defined]
+        weighted = self.problem.weights > 0
+        lower, upper = (end[weighted] for end in loss.interval(self.problem.Y[:, c]))
+        below, above = (each * self.problem.weights[weighted] for each in loss.steepness())
+        return best_intercept(f[weighted], lower, upper, below, above)
 
     def _slack(self, now: _Iterate) -> np.ndarray:
         return np.where(self.is_there, self.costs - now.beta, 1.0)

@@ -23,6 +23,8 @@ class Loss(ABC):
     is_joint = False
     #: What the loss is multiplied by where targets, values and lengths in it are doubled: 2 to this power.
     degree = 1
+    #: What a unit of the constant costs by itself, for every unit of the weight of the rows.
+    price_of_constant = 0.0
 
     @abstractmethod
     def value(self, F: np.ndarray, Y: np.ndarray) -> np.ndarray:
@@ -77,6 +79,10 @@ class IntervalLoss(Loss):
     def steepness(self) -> tuple[float, float]:
         """What a unit below the interval costs, and a unit above it."""
         return 1.0, 1.0
+
+    def of_constant(self) -> IntervalLoss:
+        """The loss of errors that the constant is best for; another one where the constant has a price."""
+        return self
 
     def value(self, F: np.ndarray, Y: np.ndarray) -> np.ndarray:
         (lower, upper), (below, above) = self.interval(Y), self.steepness()
@@ -223,6 +229,35 @@ class QuantileLoss(IntervalLoss):
 
     def steepness(self) -> tuple[float, float]:
         return self.quantile, 1 - self.quantile
+
+
+@dataclass(frozen=True)
+class OneClassLoss(IntervalLoss):
+    r"""max(0, −f), and νb for the constant b: one-class support vector machines.
+
+    The machine is :math:`f = g + b` with the threshold −b, and the price makes b as small as a fraction ν of negative
+    values allows. For b alone the price of the constant is that of all values, νf.
+    """
+
+    nu: float = 0.5
+
+    @property
+    def price_of_constant(self) -> float:
+        return self.nu
+
+    def interval(self, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return np.zeros_like(Y), np.full(Y.shape, np.inf)
+
+    def of_constant(self) -> IntervalLoss:
+        return QuantileLoss(1 - self.nu)
+
+    def balanced(self, A: np.ndarray, weights: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        """Their mean is ν: all are made smaller, or what they lack of one is."""
+        inside = np.clip(A, 0.0, 1.0)
+        mean = weights @ inside / weights.sum()
+        less = np.divide(self.nu, mean, out=np.ones_like(mean), where=mean > self.nu)
+        missing = np.divide(1 - self.nu, 1 - mean, out=np.ones_like(mean), where=mean < self.nu)
+        return 1 - missing * (1 - inside * less)
 
 
 CLASSIFICATION_LOSSES: Registry[Loss] = Registry(

@@ -23,6 +23,8 @@ SMALL = 1e-8
 class Problem:
     r"""Minimise :math:`\sum_i w_i \ell(y_i, \tilde g_i^\top v) + \alpha \|u\|^2` over v = (u, b)  (G21).
 
+    Where the loss has a price of the constant, that price times b and the sum of all weights is added.
+
     Attributes
     ----------
     rows : FeatureRows
@@ -42,8 +44,13 @@ class Problem:
 
     def objective(self, V: np.ndarray, F: np.ndarray) -> np.ndarray:
         """Of functions with coefficients V and values F; shape (k,), or (1,) where the loss is joint."""
-        penalties = np.sum(self.rows.penalized * V**2, axis=0)
-        return self.weights @ self.loss.value(F, self.Y) + self.alpha * self.summed(penalties)
+        penalties = self.alpha * self.rows.penalized * V**2 + self.prices * V
+        return self.weights @ self.loss.value(F, self.Y) + self.summed(np.sum(penalties, axis=0))
+
+    @property
+    def prices(self) -> np.ndarray:
+        """What units of the coefficients cost by themselves; shape (p, 1)."""
+        return (1 - self.rows.penalized) * (self.loss.price_of_constant * self.weights.sum())
 
     def bound(self, A: np.ndarray) -> np.ndarray:
         r"""A lower bound of the minimum from multipliers of the rows.
@@ -106,7 +113,7 @@ def relative_gap(problem: Problem, solution: Solution) -> tuple[np.ndarray, np.n
     """The objectives, and how far below them the minima may be, relative to them; shapes (k,), or (1,) if joint."""
     objective = problem.objective(solution.V, solution.F)
     gap = np.maximum(objective - problem.bound(solution.A), 0.0)
-    return objective, gap / np.maximum(objective, problem.nearly_nothing)
+    return objective, gap / np.maximum(np.abs(objective), problem.nearly_nothing)
 
 
 def factor(S: np.ndarray) -> np.ndarray:

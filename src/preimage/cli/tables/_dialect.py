@@ -211,6 +211,11 @@ def _with_names(
     rows = _regular([cells for _, cells in numbered], width)
     numbers = _numbers(rows[1:] or rows, options)
     header = options.header
+    if len(rows) > 1 and header is not False and _are_two_headers(rows, numbers):  # levels of pandas, merged cells
+        raise FileError(
+            f"it has two lines of names, {_shown(rows[0])} and {_shown(rows[1])}. Say --skip {numbered[1][0]} to "
+            "take the second one."
+        )
     if header is None:
         header = is_header(rows[0], rows[1:], numbers)
         header = header is True if commented is not None else header
@@ -224,12 +229,6 @@ def _with_names(
     rows = rows[1:] if header else rows
     units = None
     if header and names is not None and has_units(names, rows, numbers):
-        named = [name for name in names if name]
-        if len(set(named)) < len(named):  # as pandas writes several levels of columns
-            raise FileError(
-                f"it has two lines of names, {_shown(names)} and {_shown(rows[0])}. Say --skip {numbered[1][0]} to "
-                "take the second one."
-            )
         units, rows = rows[0], rows[1:]
     above = int(header) + (units is not None)
     first_line = numbered[above][0] if above < len(numbered) else numbered[-1][0] + 1
@@ -675,6 +674,23 @@ def _is_word(cell: str, numbers: NumberFormat) -> bool:
     return WRITTEN.fullmatch(text) is None and not numbers.is_missing(text) and text.lower() not in TRUTHS
 
 
+def _are_two_headers(rows: Rows, numbers: NumberFormat) -> bool:
+    """Whether the second line has names too: some of the first one occur twice, or are missing where there are such.
+
+    Below several lines of names pandas writes that of the index, in a line of its own.
+    """
+    first, second, *others = ([cell.strip() for cell in row] for row in rows[:3])
+    named = list(filter(None, first))
+    are_missing = any(not above and _is_word(below, numbers) for above, below in zip(first[1:], second[1:]))
+    is_index = bool(others) and not first[0] and not second[0] and _names_index(others[0], numbers)
+    return (are_missing or is_index or len(set(named)) < len(named)) and has_units(first, rows[1:], numbers)
+
+
+def _names_index(cells: Sequence[str], numbers: NumberFormat) -> bool:
+    """Whether a line has one word, in its first cell."""
+    return _is_word(cells[0], numbers) and not any(map(str.strip, cells[1:]))
+
+
 def has_units(first: Sequence[str], rows: Rows, numbers: NumberFormat) -> bool:
     """Whether the line after the names has words where all lines after it have numbers: units, say."""
     if len(rows) < 3 or not any(_is_word(cell, numbers) for cell in rows[0]):
@@ -686,4 +702,5 @@ def has_units(first: Sequence[str], rows: Rows, numbers: NumberFormat) -> bool:
     ]
     are_words = not any(forms[place].is_number(cells[place]) for place in judged for cells in (first, rows[0]))
     is_text = any(not numbers.is_missing(rows[0][place]) for place in judged)
+    is_text = is_text or (not first[0].strip() and _names_index(rows[0], numbers))
     return bool(judged) and are_words and is_text

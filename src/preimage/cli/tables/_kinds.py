@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from enum import Enum
 
-from preimage.cli.tables._numbers import MOST_WHOLE, TRUTHS, NumberFormat, starts_with_zero
+from preimage.cli.tables._numbers import BLANKS, MOST_WHOLE, TRUTHS, NumberFormat, starts_with_zero
 
 
 class Kind(Enum):
@@ -67,6 +67,8 @@ _OF_ROWS = re.compile(
 # Whole numbers that are all different and as long as each other are codes from so many digits on, unless they end in
 # zero, as rounded numbers do. Numbers from 1000 to 9999 are years, prices and counts as well.
 FEWEST_DIGITS, FEWEST_ROWS = 5, 3
+# Digits of numbers of phones, which have a + and may have blanks.
+FEWEST_OF_PHONES = 8
 # Words of which each stands twice on average, and no more of them, are categories.
 MOST_CATEGORIES = 50
 
@@ -112,11 +114,15 @@ def are_codes(name: str, texts: Sequence[str]) -> bool:
     """Whether numbers name something: whole ones that arithmetic would damage, or that count nothing."""
     if any(map(starts_with_zero, texts)):
         return True
-    whole = [text.removesuffix(".0") for text in texts]
-    if not all(text.isdecimal() for text in whole):
+    bare = [re.sub(f"[{BLANKS}]", "", text.removeprefix("+").removesuffix(".0")) for text in texts]
+    if not all(text.isdecimal() for text in bare):
         return False
-    if any(int(text) > MOST_WHOLE for text in whole) or _OF_CODES.fullmatch(name.strip()):
+    are_phones = all(text.startswith("+") for text in texts) and min(map(len, bare), default=0) >= FEWEST_OF_PHONES
+    if are_phones or any(int(text) > MOST_WHOLE for text in bare) or _OF_CODES.fullmatch(name.strip()):
         return True
+    whole = [text.removesuffix(".0") for text in texts]
+    if bare != whole:  # groups of digits
+        return False
     if len(whole) < FEWEST_ROWS or len(set(whole)) < len(whole):
         return False
     is_rounded = all(text.endswith("0") for text in whole)

@@ -51,7 +51,7 @@ _BODY = rf"[.,]?[0-9](?:[0-9.,'’{BLANKS}]*[0-9])?\.?(?:[eEdD][-+]?[0-9]+)?"
 # A number with all that people write around it.
 WRITTEN = re.compile(
     rf"(?P<open>\()?(?P<sign>[{MINUS}+])?(?P<prefix>(?:{MONEY})[{BLANKS}]?)?(?P<sign2>[{MINUS}+(])?(?P<body>{_BODY})"
-    rf"(?P<suffix>[{BLANKS}]?(?:{MONEY}|{UNITS})|[{BLANKS}][^\W\d_][^\s\d;,]{{0,5}})?(?P<close>\))?"
+    rf"(?P<sign3>-)?(?P<suffix>[{BLANKS}]?(?:{MONEY}|{UNITS})|[{BLANKS}][^\W\d_][^\s\d;,]{{0,5}})?(?P<close>\))?"
 )
 _KNOWN_UNIT = re.compile(f"{MONEY}|{UNITS}")
 # Numbers with more digits than this have all that double precision gives, and are written so.
@@ -154,6 +154,11 @@ class Digits:
         return self.leading + text[1:] if text.startswith("0.") else text
 
 
+def _sign(part: re.Match[str]) -> str:
+    """The sign of a number, wherever it stands."""
+    return part["sign"] or part["sign2"] or part["sign3"] or "+"
+
+
 @dataclass(frozen=True)
 class NumberFormat:
     """Which texts are numbers, and how numbers are written: the convention of a file, or the notation of a column.
@@ -169,8 +174,8 @@ class NumberFormat:
         What all numbers have before or behind them, with its blank: "€ ", " %".
     minus : str
         What negative numbers begin with; "(" for numbers between brackets.
-    is_inner : bool
-        Whether the minus stands between the prefix and the number.
+    is_inner, is_behind : bool
+        Whether the minus stands between the prefix and the number, or behind it, as SAP writes it.
     is_lakh : bool
         Whether digits above the first three are grouped by two, as in India.
     is_grouped : bool
@@ -187,6 +192,7 @@ class NumberFormat:
     suffix: str = ""
     minus: str = "-"
     is_inner: bool = False
+    is_behind: bool = False
     is_lakh: bool = False
     is_grouped: bool = False
     digits: Digits = Digits()
@@ -207,7 +213,8 @@ class NumberFormat:
         behind = rf"[{BLANKS}]?{re.escape(self.suffix.strip())}" if self.suffix else ""
         sign = rf"[{MINUS}+]?"
         brackets = rf"\({before}{number}{behind}\)" + (rf"|{before}\({number}{behind}\)" if before else "")
-        return rf"(?:{sign}{before}{sign}{number}{behind}{f'|{brackets}' if self.minus == '(' else ''})"
+        signed = rf"{before}{number}-?{behind}" if self.is_behind else rf"{sign}{before}{sign}{number}{behind}"
+        return rf"(?:{signed}{f'|{brackets}' if self.minus == '(' else ''})"
 
     @cached_property
     def _compiled(self) -> re.Pattern[str]:
@@ -220,7 +227,7 @@ class NumberFormat:
     @property
     def is_plain(self) -> bool:
         """Whether programs read such numbers as they are."""
-        return (self.decimal, self.thousands, self.unit, self.minus) == (".", "", "", "-")
+        return (self.decimal, self.thousands, self.unit, self.minus, self.is_behind) == (".", "", "", "-", False)
 
     @property
     def unit(self) -> str:
@@ -238,14 +245,22 @@ class NumberFormat:
         part = WRITTEN.fullmatch(text.strip())
         if part is None:  # infinity
             return float(text)
-        is_negative = part["close"] is not None or (part["sign"] or part["sign2"] or "+") in MINUS
+        is_negative = part["close"] is not None or _sign(part) in MINUS
         size = float(self._bare(part["body"]).replace(self.decimal, ".").upper().replace("D", "E"))
         return -size if is_negative else size
 
     def plain(self) -> "NumberFormat":
         """The same digits, written as programs read them."""
         return replace(
-            self, decimal=".", thousands="", prefix="", suffix="", minus="-", is_lakh=False, is_grouped=False
+            self,
+            decimal=".",
+            thousands="",
+            prefix="",
+            suffix="",
+            minus="-",
+            is_behind=False,
+            is_lakh=False,
+            is_grouped=False,
         )
 
     def of_column(self, texts: Iterable[str]) -> "NumberFormat":
@@ -257,11 +272,11 @@ class NumberFormat:
         column, is_whole = self, all(is_open == (part["close"] is not None) for is_open, part in zip(brackets, parts))
         # Numbers all of which are between brackets may be errors of those next to them.
         if parts and len(set(around)) == 1 and is_whole and not all(brackets) and self._are_most(parts, found):
-            signs = [sign for part in parts if (sign := part["sign"] or part["sign2"] or "+") != "+"]
+            signs = [sign for part in parts if (sign := _sign(part)) != "+"]
             minus = "(" if any(brackets) else next(iter(signs), "-")
             prefix, suffix = (parts[0][name] or "" for name in ("prefix", "suffix"))
-            is_inner = any(part["sign2"] for part in parts)
-            column = replace(self, prefix=prefix, suffix=suffix, minus=minus, is_inner=is_inner)
+            is_inner, is_behind = (any(part[name] for part in parts) for name in ("sign2", "sign3"))
+            column = replace(self, prefix=prefix, suffix=suffix, minus=minus, is_inner=is_inner, is_behind=is_behind)
         bodies = [part["body"] for part in parts]
         is_grouped = bool(self.thousands) and any(self.thousands in body for body in bodies)
         return replace(column, is_grouped=is_grouped, digits=Digits.of(list(map(self._bare, bodies)), self.decimal))
@@ -323,6 +338,8 @@ class NumberFormat:
         if not self.is_plain:
             text = text.translate({ord("."): self.decimal, ord(","): self.thousands})
         minus = self.minus if number < 0 and self.minus != "(" else ""
+        if self.is_behind:
+            return f"{self.prefix}{text}{minus}{self.suffix}"
         text = f"{self.prefix}{minus}{text}" if self.is_inner else f"{minus}{self.prefix}{text}"
         if number >= 0 or self.minus != "(":
             return text + self.suffix
@@ -369,8 +386,8 @@ class NumberFormat:
         for mark in (self.prefix.strip(), self.suffix.strip(), self.thousands):
             texts = compute.replace_substring(texts, mark, "") if mark else texts
         if not self.is_plain:
-            texts = compute.replace_substring_regex(texts, r"^\(", "-")
             texts = compute.replace_substring_regex(texts, rf"[{BLANKS})]", "")
+            texts = compute.replace_substring_regex(texts, r"^\((.*)|^(.*)-$", r"-\1\2")
             texts = compute.replace_substring_regex(texts, f"[{MINUS[1:]}]", "-")
             texts = compute.replace_substring(texts, ",", ".") if self.decimal == "," else texts
         return compute.replace_substring_regex(texts, "[dD]", "E")

@@ -28,7 +28,11 @@ _MARKS = (
 LONGEST_LINE, MOST_VALUES = 2**23, 2**19
 # First words of a last line that sums up the lines above it.
 TOTALS = re.compile(
-    rb"[\s\"']*(?:(?:grand |sub)?totals?|sum|summe|gesamt|mean|average|mittelwert|median|end|eof)\b[\s\"':.]*", re.I
+    r"[\s\"']*(?:(?:grand |sub)?total(?:s|e|t|en)?(?: g[ée]n[ée]ral)?|(?:zwischen|gesamt)?summe|sums?|summa|suma|somme"
+    r"|soma|(?:ins)?gesamt|gesamtergebnis|razem|итого|всего|mean|average|mittelwert|durchschnitt|moyenne|promedio"
+    r"|median|end|eof)"
+    r"\b[\s\"':.]*",
+    re.I,
 )
 BLANKS_AND_QUOTES = " \t\"'"
 ZERO_BYTES = "it has zero bytes, so it is no text; it may be damaged, or of another format."
@@ -238,10 +242,11 @@ def without_last(blocks: Iterator[bytes], count: int | None, delimiter: str) -> 
         while lines and empty.fullmatch(lines[-1]):
             lines.pop()
         lines = lines[: len(lines) - (left > 0)]
-    first = lines[-1].lstrip((BLANKS_AND_QUOTES + delimiter).encode()).split(delimiter.encode(), 1)[0] if lines else b""
+    first = lines[-1].decode(errors="replace").lstrip(BLANKS_AND_QUOTES + delimiter) if lines else ""
+    first = first.split(delimiter, 1)[0]
     if count is None and TOTALS.fullmatch(first):
         raise FileError(
-            f"its last line begins with {first.decode(errors='replace').strip(BLANKS_AND_QUOTES)!r} and may sum up "
+            f"its last line begins with {first.strip(BLANKS_AND_QUOTES)!r} and may sum up "
             "the others. Leave it out with --skip-footer 1, or take it as a row with --skip-footer 0."
         )
     if lines:

@@ -1,0 +1,113 @@
+"""What do fits on a Dask cluster gain from more workers, and what does the cluster cost?
+
+Set-up: exact kernel PCA of 80,000 rows of 32 columns (32 components, float64, no Gram matrix in memory), and kernel PCA
+of 2,000,000 rows of 32 columns on 500 landmarks (float32), in a process of one thread and on LocalClusters of 1, 2, 4,
+8 and 16 worker processes of one thread, as Dask starts them. Workers make the rows before the clock starts, and have
+fitted a twentieth of them. Every fit runs in a process of its own. The same number of processes that only multiply
+matrices says how much slower the machine makes each of them when others work as well.
+
+    python benchmarks/speed/dask_cores.py --record
+    python benchmarks/speed/dask_cores.py --jobs landmarks --workers 1 2
+
+Observe: time of one worker over that of the plain process; efficiency, the gain over one worker divided by the number
+of workers, as measured and relative to what the machine allows; tasks, and bytes that workers send to each other; the
+difference of the model from that of the plain process.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parent)]
+from _dask_jobs import JOBS, arithmetic, in_memory, with_dask
+from _measure import RECORDS, describe_machine, record
+from _processes import environment
+from _reports import option_parser
+
+WORKERS = (1, 16, 4, 8, 2)  # what matters most first, where time is short
+
+
+def run(job, n, workers):
+    """One fit in a process of its own; no workers is none of Dask."""
+    command = [sys.executable, "-W", "ignore", __file__, "--inline", job, str(n), str(workers)]
+    variables = environment(1) | {"DASK_DISTRIBUTED__LOGGING__DISTRIBUTED": "error"}
+    result = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=variables)
+    return json.loads(result.stdout.splitlines()[-1])
+
+
+def difference(one, other):
+    """The largest difference of eigenvalues and coordinates, relative to the largest of them."""
+    pairs = [(np.array(one[name]), np.array(other[name])) for name in ("eigenvalues", "coordinates")]
+    return max(float(np.max(np.abs(a - b)) / np.max(np.abs(a))) for a, b in pairs)
+
+
+def figures(job, plain, found, rates):
+    """{key: value} of a record: what was measured, and what follows from it."""
+    values = {f"{job}; plain; seconds": plain["seconds"]}
+    for workers, each in found.items():
+        key = f"{job}; {workers} workers"
+        values |= {f"{key}; {name}": each[name] for name in ("seconds", "processor", "workers_processor", "tasks")}
+        values[f"{key}; megabytes between workers"] = each["bytes"] / 1e6
+        values[f"{key}; over plain"] = each["seconds"] / plain["seconds"]
+        values[f"{key}; difference"] = difference(plain, each)
+        if 1 in found:
+            efficiency = found[1]["seconds"] / each["seconds"] / workers
+            values[f"{key}; efficiency"] = efficiency
+            values[f"{key}; of what the machine allows"] = efficiency * rates[1] / rates[workers]
+    return values
+
+
+def print_line(job, workers, each, plain):
+    print(
+        f"{job}, {workers} workers: {each['seconds']:.2f} s, {each['seconds'] / plain['seconds']:.2f} of the plain "
+        f"process; processor: client {each['processor']:.1f} s, workers {each['workers_processor']:.1f} s; "
+        f"{each['tasks']} tasks, {each['bytes'] / 1e6:.0f} MB between workers; difference "
+        f"{difference(plain, each):.0e}",
+        flush=True,
+    )
+
+
+def main():
+    parser = option_parser(__doc__, "record")
+    parser.add_argument("--jobs", nargs="+", default=list(JOBS), choices=JOBS)
+    parser.add_argument("--workers", type=int, nargs="+", default=WORKERS)
+    parser.add_argument("--quick", action="store_true", help="few rows, to try the script")
+    parser.add_argument("--budget", type=float, default=1e9, help="no further fit begins after so many seconds")
+    parser.add_argument("--folder", type=Path, default=RECORDS, help="where --record writes")
+    parser.add_argument("--inline", nargs=3, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.inline:
+        job, n, workers = options.inline[0], int(options.inline[1]), int(options.inline[2])
+        print(json.dumps(with_dask(job, n, workers) if workers else in_memory(job, n)))
+        return
+    print(describe_machine())
+    start = time.perf_counter()
+    rates = {workers: arithmetic(workers, 0.5 if options.quick else 2) for workers in {1, *options.workers}}
+    for workers, rate in sorted(rates.items()):
+        print(f"arithmetic alone, {workers} processes: {rate / rates[1]:.0%} of the speed of one")
+    values = {f"arithmetic; {workers} processes": rate / rates[1] for workers, rate in rates.items()}
+    sizes = {job: JOBS[job][3 if options.quick else 2] for job in options.jobs}
+    for job, n in sizes.items():
+        plain, found = run(job, n, 0), {}
+        print(f"{job}, {n:,} rows, plain process: {plain['seconds']:.2f} s", flush=True)
+        for workers in options.workers:
+            if time.perf_counter() - start > options.budget:
+                print(f"{job}, {workers} workers: not begun after {options.budget:g} seconds")
+                continue
+            found[workers] = run(job, n, workers)
+            print_line(job, workers, found[workers], plain)
+        values |= figures(job, plain, found, rates)
+    for key, value in values.items():
+        if "efficiency" in key or "allows" in key:
+            print(f"{key}: {value:.0%}")
+    if options.record:
+        record("dask_cores", values, {"rows": sizes}, folder=options.folder)
+
+
+if __name__ == "__main__":
+    main()
