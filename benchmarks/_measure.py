@@ -29,11 +29,13 @@ def commit():
 
     The environment variable PREIMAGE_COMMIT says it for a copy.
     """
+    if said := os.environ.get("PREIMAGE_COMMIT"):
+        return said
     try:
         found = _git("rev-parse", "--short=8", "HEAD")
         return found + ("+" if _git("status", "--porcelain", "--", "src") else "")
     except (OSError, subprocess.CalledProcessError):
-        return os.environ.get("PREIMAGE_COMMIT", "")
+        return ""
 
 
 def _git(*arguments):

@@ -90,7 +90,7 @@ METHODS = {
     "mean of nearest neighbours": (nearest_neighbors, {"n_neighbors": [1, 3, 5, 7, 10, 15, 20, 30]}),
     SKLEARN: (
         sklearn_kernel_pca,
-        {"n_components": [32, 64, 128], "gamma": [0.02, 0.04, 0.08], "alpha": [0.03, 0.1, 0.2, 0.5, 1]},
+        {"n_components": [32, 64, 128], "gamma": [0.01, 0.02, 0.04, 0.08], "alpha": [0.01, 0.03, 0.1, 0.3, 0.5, 1]},
     ),
     "preimage, learned map": (
         learned_map,
@@ -106,7 +106,7 @@ def tuned(digits, X, denoise, grid):
     started = time.perf_counter()
     candidates = [dict(zip(grid, values)) for values in product(*grid.values())]
     truth, noisy = digits.train[:N_VALID], digits.noisy_train[:N_VALID]
-    score = lambda parameters: mean_square(denoise(X[N_VALID:], noisy, **parameters) - truth)
+    score = lambda parameters: mean_square(in_range(denoise(X[N_VALID:], noisy, **parameters)) - truth)
     errors = Parallel(n_jobs=2, prefer="threads")(delayed(score)(parameters) for parameters in candidates)
     return run(digits, X, denoise, candidates[int(np.argmin(errors))], time.perf_counter() - started)
 
@@ -114,7 +114,7 @@ def tuned(digits, X, denoise, grid):
 def run(digits, X, denoise, parameters, seconds_choosing):
     """The outcome of one method with training digits X and given parameters."""
     started = time.perf_counter()
-    output = denoise(X, digits.noisy_test, **parameters)
+    output = in_range(denoise(X, digits.noisy_test, **parameters))
     seconds = time.perf_counter() - started
     return Outcome(parameters, output, mean_square(output - digits.test), seconds_choosing, seconds)
 
@@ -127,9 +127,14 @@ def searched(digits, X, search):
     chosen = search.best_params_
     model = KernelPCA(chosen["n_components"], gamma=chosen["gamma"], preimage=FixedPoint(penalty=chosen["penalty"]))
     started = time.perf_counter()
-    output = model.fit(X).denoise(digits.noisy_test)
+    output = in_range(model.fit(X).denoise(digits.noisy_test))
     seconds = time.perf_counter() - started
     return Outcome(chosen, output, mean_square(output - digits.test), seconds_choosing, seconds, model)
+
+
+def in_range(Z):
+    """No pixel is darker than black or lighter than white, which every method may know."""
+    return np.clip(Z, 0, 1)
 
 
 def mean_square(difference):

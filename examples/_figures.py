@@ -4,7 +4,18 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
-from _digits import LINEAR, N_VALID, NOISE, SEARCHED, SKLEARN, TUNED, linear_pca, mean_square, sklearn_kernel_pca
+from _digits import (
+    LINEAR,
+    N_VALID,
+    NOISE,
+    SEARCHED,
+    SKLEARN,
+    TUNED,
+    in_range,
+    linear_pca,
+    mean_square,
+    sklearn_kernel_pca,
+)
 
 from preimage import KernelPCA
 from preimage.plotting import DenoisingDisplay, NavigationDisplay, SpectrumDisplay
@@ -21,7 +32,7 @@ LOWER_HALF = np.arange(64) >= 32
 def draw_opening(digits, outcomes):
     """The same ten digits: clean, noisy, and denoised by three tuned methods, with the error of each."""
     first = [np.flatnonzero(digits.test_labels == label)[0] for label in range(10)]
-    outputs = {"clean": digits.test, "noisy": digits.noisy_test}
+    outputs = {"clean": digits.test, "noisy": in_range(digits.noisy_test)}
     outputs |= {label: outcomes[name].output for name, label in SHOWN.items()}
     figure, axes = plt.subplots(5, 2, figsize=(10, 4.5), width_ratios=(10, 2.5), layout="constrained")
     rows = {name: Z[first].reshape(-1, 8, 8) for name, Z in outputs.items()}
@@ -33,7 +44,7 @@ def draw_opening(digits, outcomes):
     axes[0, 1].set_title("mean squared error\nof 797 test digits", loc="left", y=0.0)
     figure.suptitle("The same ten noisy digits, denoised by three methods")
     figure.supxlabel(
-        f"Gaussian noise of standard deviation {NOISE}; pixels from 0 to 1; "
+        f"Gaussian noise of standard deviation {NOISE}; pixels clipped to 0 to 1; "
         f"every method tuned on the same {N_VALID} digits.",
         color="0.35",
     )

@@ -26,6 +26,7 @@ from _digits import (
     SKLEARN,
     TUNED,
     Digits,
+    in_range,
     linear_pca,
     mean_square,
     run,
@@ -79,7 +80,7 @@ def parse_options():
 
 def save_opening(digits, opening, path):
     """Write the opening picture. Its errors are also inside the file, as text."""
-    errors = {"noisy": mean_square(digits.noisy_test - digits.test)}
+    errors = {"noisy": mean_square(in_range(digits.noisy_test) - digits.test)}
     errors |= {name: outcome.error for name, outcome in opening.items()}
     path.parent.mkdir(parents=True, exist_ok=True)
     text = "; ".join(f"{name}: {error:.4f}" for name, error in errors.items())

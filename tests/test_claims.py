@@ -71,7 +71,8 @@ def recorded(value):
     """The number that a script wrote, or the quotient of two of them, and the file it wrote."""
     if "over" in value:
         parts = {key: value[key] for key in value if key != "over"}
-        (above, path), (below, _) = recorded(parts), recorded(parts | {"line": value["over"]})
+        place = "line" if "line" in value else "key"
+        (above, path), (below, _) = recorded(parts), recorded(parts | {place: value["over"]})
         return above / below, path
     if "record" in value:
         path = RESULTS / "records" / f"{value['record']}.json"

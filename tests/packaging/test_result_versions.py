@@ -73,5 +73,6 @@ def test_reports_are_stamped_with_version_and_commit(monkeypatch):
         raise OSError
 
     monkeypatch.setattr(_measure, "_git", no_history)
-    monkeypatch.setenv("PREIMAGE_COMMIT", "")
     assert re.match(rf"preimage {re.escape(preimage.__version__)}; ", _measure.describe_machine())
+    monkeypatch.setenv("PREIMAGE_COMMIT", "1234abcd")
+    assert results.STAMP.match(_measure.describe_machine()).groups() == (preimage.__version__, "1234abcd")
