@@ -6,8 +6,8 @@ regression (Nadaraya–Watson), the posterior mean under a Gaussian mixture, and
 
 Set-up: the draws of benchmarks/papers/denoising_digits.py: 8 × 8 digits in [0, 1], 1,000 for training, 797 for testing,
 Gaussian noise of deviation 0.25. All others choose their parameters on 200 training digits by the error to the clean
-digit and are fitted again on all 1,000, once as they are and once with results clipped to [0, 1]. The mixture knows the
-variance of the noise. The autoencoder learns clean digits from noisy ones where clean ones are there (ten noisy copies
+digit and are fitted again on all 1,000. Results are clipped to the range of pixels before they are judged. The mixture
+knows the variance of the noise. The autoencoder learns clean digits from noisy ones where clean ones are there (ten noisy copies
 of each), and noisy digits from themselves through a narrow layer where they are not. `DenoisingSearch` is told the
 noise when training digits are clean, and nothing when they are noisy.
 
@@ -32,7 +32,7 @@ from sklearn.neural_network import MLPRegressor
 sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[1] / "papers")]
 from _measure import record
 from _reports import option_parser, origin, publish
-from denoising_digits import N_TRAIN, N_VALIDATION, NOISE, error, gaussian, in_box, linear_errors, peer_errors, tuned
+from denoising_digits import N_TRAIN, N_VALIDATION, NOISE, error, gaussian, linear_errors, peer_errors, tuned
 
 from preimage.model_selection import DenoisingSearch
 
@@ -56,22 +56,17 @@ def main():
     with ProcessPoolExecutor(options.jobs) as pool:
         found = dict(zip(runs, pool.map(one_run, runs), strict=True))
     means = {
-        training: {name: np.mean([found[training, seed][name] for seed in options.seeds], axis=0) for name in METHODS}
+        training: {name: np.mean([found[training, seed][name] for seed in options.seeds]) for name in METHODS}
         for training in TRAININGS
     }
     publish(report_lines(means, options), options.output)
     if options.record:
-        values = {
-            f"{training}, {name}, {kind}": value
-            for training, table in means.items()
-            for name, pair in table.items()
-            for kind, value in zip(("raw", "clipped"), pair, strict=True)
-        }
+        values = {f"{training}, {name}": value for training, table in means.items() for name, value in table.items()}
         record("denoising_peers", values, {"seeds": options.seeds, "noise": NOISE, "n_train": N_TRAIN})
 
 
 def one_run(run):
-    """{method: (test error, of clipped results)} for one draw, the one of denoising_digits.py."""
+    """{method: test error} for one draw, the one of denoising_digits.py."""
     warnings.simplefilter("ignore")
     training, seed = run
     rng = np.random.default_rng(seed)
@@ -87,34 +82,31 @@ def one_run(run):
         if errors is None:
             continue
         errors = errors if name in ("linear PCA", "scikit-learn's kernel PCA") else partial(errors, training=training)
-        found[name] = tuple(
-            tuned(partial(errors, finish=finish), on_validation, on_test)[0] for finish in (np.asarray, in_box)
-        )
+        found[name] = tuned(errors, on_validation, on_test)[0]
     for name, bounds in ((OURS, None), (OURS_BOUNDED, (0, 1))):
         noise = NOISE if training == "clean" else None
         search = DenoisingSearch(added_noise=noise, bounds=bounds, random_state=0).fit(seen[:N_TRAIN])
-        Z = search.denoise(noisy[test])
-        found[name] = error(Z, digits[test]), error(in_box(Z), digits[test])
+        found[name] = error(search.denoise(noisy[test]), digits[test])
     return found
 
 
 # Each function below returns {choice: error} for all choices, or for the only one that is asked for.
 
 
-def neighbors(X, noisy, truth, only=None, finish=np.asarray, training=None):
+def neighbors(X, noisy, truth, only=None, training=None):
     found = NearestNeighbors(n_neighbors=max(NEIGHBORS)).fit(X).kneighbors(noisy, return_distance=False)
-    return {n: error(finish(X[found[:, :n]].mean(axis=1)), truth) for n in (NEIGHBORS if only is None else (only,))}
+    return {n: error(X[found[:, :n]].mean(axis=1), truth) for n in (NEIGHBORS if only is None else (only,))}
 
 
-def kernel_regression(X, noisy, truth, only=None, finish=np.asarray, training=None):
+def kernel_regression(X, noisy, truth, only=None, training=None):
     errors = {}
     for gamma in BANDWIDTHS if only is None else (only,):
         weights = gaussian(noisy, X, gamma) + 1e-300  # far from all points the weights vanish
-        errors[gamma] = error(finish(weights @ X / weights.sum(axis=1, keepdims=True)), truth)
+        errors[gamma] = error(weights @ X / weights.sum(axis=1, keepdims=True), truth)
     return errors
 
 
-def mixture(X, noisy, truth, only=None, finish=np.asarray, training=None):
+def mixture(X, noisy, truth, only=None, training=None):
     """E[x | z] for z = x + noise and x from a Gaussian mixture, whose covariances contain the noise when X does."""
     errors = {}
     for count, ridge in product(COMPONENTS, RIDGES) if only is None else (only,):
@@ -124,7 +116,7 @@ def mixture(X, noisy, truth, only=None, finish=np.asarray, training=None):
             values, vectors = np.linalg.eigh(covariances)
             values = np.maximum(values - NOISE**2, ridge)
             covariances = np.einsum("kij,kj,klj->kil", vectors, values, vectors)
-        errors[count, ridge] = error(finish(posterior_mean(model, covariances, noisy)), truth)
+        errors[count, ridge] = error(posterior_mean(model, covariances, noisy), truth)
     return errors
 
 
@@ -141,7 +133,7 @@ def posterior_mean(model, covariances, Z):
     return np.einsum("kq,kqd->qd", weights / weights.sum(axis=0), np.array(means))
 
 
-def autoencoder(X, noisy, truth, only=None, finish=np.asarray, training=None):
+def autoencoder(X, noisy, truth, only=None, training=None):
     errors, rng = {}, np.random.default_rng(0)
     inputs, targets = X, X
     if training == "clean":
@@ -149,7 +141,7 @@ def autoencoder(X, noisy, truth, only=None, finish=np.asarray, training=None):
         inputs = targets + NOISE * rng.standard_normal(targets.shape)
     for layers in HIDDEN[training] if only is None else (only,):
         model = MLPRegressor(hidden_layer_sizes=layers, early_stopping=True, max_iter=300, random_state=0)
-        errors[layers] = error(finish(model.fit(inputs, targets).predict(noisy)), truth)
+        errors[layers] = error(model.fit(inputs, targets).predict(noisy), truth)
     return errors
 
 
@@ -170,15 +162,14 @@ def report_lines(means, options):
     yield origin()
     yield (
         f"8 × 8 digits in [0, 1], {N_TRAIN:,} for training, 797 for testing, Gaussian noise {NOISE}; mean squared "
-        "error per pixel on test digits, in brackets of results clipped to [0, 1], mean of draws "
+        "error per pixel on test digits of results that are clipped to [0, 1], mean of draws "
         f"{', '.join(map(str, options.seeds))}. All but `DenoisingSearch` are tuned on {N_VALIDATION} training digits "
-        "whose clean versions they are shown, clipped and unclipped apart. `DenoisingSearch` is told the noise when "
+        "whose clean versions they are shown. `DenoisingSearch` is told the noise when "
         "training digits are clean, and nothing when they are noisy. The mixture is told the noise in both cases.\n"
     )
     yield "| method | training digits clean | training digits noisy |\n|---|---|---|"
     for name in METHODS:
-        cells = [f"{raw:.4f} ({clipped:.4f})" for raw, clipped in (means[training][name] for training in TRAININGS)]
-        yield f"| {name} | " + " | ".join(cells) + " |"
+        yield f"| {name} | " + " | ".join(f"{means[training][name]:.4f}" for training in TRAININGS) + " |"
 
 
 if __name__ == "__main__":

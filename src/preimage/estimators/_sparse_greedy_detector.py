@@ -93,8 +93,8 @@ class SparseGreedyDetector(OutlierMixin, LandmarkMachine):
     >>> from preimage import SparseGreedyDetector
     >>> X = np.random.default_rng(0).normal(size=(2000, 2))
     >>> detector = SparseGreedyDetector(50, nu=0.05, gamma=0.5).fit(X)
-    >>> round(float(np.mean(detector.predict(X) == -1)), 2)
-    0.05
+    >>> bool(0.03 < np.mean(detector.predict(X) == -1) <= 0.05)
+    True
     >>> detector.predict([[0.0, 0.5], [5.0, 5.0]])
     array([ 1, -1])
     """

@@ -60,7 +60,7 @@ def as_text(value):
     if isinstance(value, dt.datetime):
         return str(value).removesuffix(" 00:00:00")
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e16:
-        return repr(int(value))
+        return f"{value:.0f}"  # also -0
     return repr(value) if isinstance(value, int | float) else value
 
 
