@@ -32,6 +32,7 @@ from preimage.estimators._landmark_machine import (
     LandmarkMachine,
     ValuesOfMachine,
 )
+from preimage.estimators._predictive_intervals import PredictiveIntervals, left_out_variance
 from preimage.landmarks import Landmarks, LandmarkSelector
 
 #: The loss whose minimum is a system of equations, with its own machinery for numbers of landmarks.
@@ -179,7 +180,7 @@ class SparseGreedyModel(LandmarkMachine):
         return fitted
 
 
-class SparseGreedyRegressor(ValuesOfMachine, SparseGreedyModel):
+class SparseGreedyRegressor(PredictiveIntervals, ValuesOfMachine, SparseGreedyModel):
     r"""Regression on few basis functions by any of several losses: sparse greedy approximation of kernel machines.
 
     For landmarks chosen by `landmarks`,
@@ -349,6 +350,12 @@ class SparseGreedyRegressor(ValuesOfMachine, SparseGreedyModel):
         self.max_memory = max_memory
         self.verbose = verbose
         self.random_state = random_state
+
+    def _solve(self, rows: LabelledRows, landmarks: Landmarks, targets: np.ndarray) -> Any:
+        fitted = super()._solve(rows, landmarks, targets)
+        squares = self._regression
+        self._predictive = None if squares is None else left_out_variance(self, rows, landmarks, targets, squares)
+        return fitted
 
     def _loss(self) -> Loss:
         part = REGRESSION_LOSSES[self.loss]
