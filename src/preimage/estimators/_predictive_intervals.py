@@ -6,9 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from preimage._engine.arrays import array_namespace, as_points, follow_rows, from_numpy, take_rows
+from preimage._engine.arrays import (
+    array_namespace,
+    as_points,
+    follow_rows,
+    from_device,
+    from_numpy,
+    is_lazy,
+    take_rows,
+)
 from preimage._engine.typing import Array, Rows
-from preimage._engine.validation import check_finite_block, generator
+from preimage._engine.validation import check_finite_block, count_rows, generator
 from preimage._models.regression import MOST_ROWS, LandmarkRidge, PredictiveVariance
 from preimage.estimators._estimator import check_queries, map_queries
 from preimage.estimators._landmark_machine import LabelledRows
@@ -24,7 +32,7 @@ class PredictiveIntervals:
     _kernel_machine: Callable[[], Any]
     _map_outputs: Callable[..., Array]
 
-    def predict(self, X: Rows, return_std: bool = False) -> Any:
+    def predict(self, X: Rows, return_std: bool = False, diagonal: Array | None = None) -> Any:
         r"""Predicted values, shape (q,) or (q, k) like y; lazy for a Dask array.
 
         Parameters
@@ -33,6 +41,8 @@ class PredictiveIntervals:
         return_std : bool, default=False
             Whether to return standard deviations as well, those of the function (G23), as `GaussianProcessRegressor`
             does: a new target also has noise, of the variance `noise_variance_`. With loss="squared" alone.
+        diagonal : array of shape (q,), optional
+            k(x, x) of the rows, which deviations need where the kernel is precomputed.
 
         Returns
         -------
@@ -44,10 +54,11 @@ class PredictiveIntervals:
         if not return_std:
             return values
         predictive = self._require_variance("predict(return_std=True)")
-        deviations = self._map_rows(lambda rows, output: output.predict(predictive.deviations(rows)), X)
+        known = self._checked_diagonal(diagonal, X)
+        deviations = self._map_rows(lambda rows, output: output.predict(predictive.deviations(rows, known)), X)
         return follow_rows(values, X), follow_rows(deviations, X)
 
-    def predict_interval(self, X: Rows, coverage: float = 0.9) -> Array:
+    def predict_interval(self, X: Rows, coverage: float = 0.9, diagonal: Array | None = None) -> Array:
         r"""Intervals that contain new targets with the given probability, from left-out residuals.
 
         .. math:: \Bigl[f(x) + z_{(1 - c)/2}\, s(x), \; f(x) + z_{(1 + c)/2}\, s(x)\Bigr], \qquad
@@ -63,6 +74,8 @@ class PredictiveIntervals:
         X : array of shape (q, d)
         coverage : float, default=0.9
             The fraction c, between 0 and 1.
+        diagonal : array of shape (q,), optional
+            As in `predict`.
 
         Returns
         -------
@@ -75,11 +88,12 @@ class PredictiveIntervals:
                 f"as 0.9; got {coverage!r}."
             )
         predictive = self._require_variance("predict_interval")
+        known = self._checked_diagonal(diagonal, X)
         low, high = predictive.interval(float(coverage))
 
         def ends(rows: Array, output: Any) -> Array:
             values = predictive.values(rows)
-            deviations = predictive.deviations(rows, with_noise=True)
+            deviations = predictive.deviations(rows, known, with_noise=True)
             found = [output.predict(values + deviations * from_numpy(z, values)) for z in (low, high)]
             return array_namespace(values).stack(found, axis=-1)
 
@@ -98,6 +112,17 @@ class PredictiveIntervals:
         machine = self._kernel_machine()
         fitted, output = machine.expansion.coefficients, machine.output
         return map_queries(self, lambda rows: function(rows, output), check_queries(self, X, fitted), fitted)
+
+    def _checked_diagonal(self, diagonal: Any, X: Rows) -> np.ndarray | None:
+        """k(x, x) as the user gives them; None where the kernel knows them."""
+        if diagonal is None:
+            return None
+        if is_lazy(X):
+            raise TypeError("`diagonal` is for precomputed kernels, whose values must be in memory; X is lazy.")
+        found = np.asarray(from_device(diagonal), dtype=np.float64)
+        if found.shape != (count_rows(X),) or not np.all(np.isfinite(found)):
+            raise ValueError(f"`diagonal` needs k(x, x) of {count_rows(X)} rows, finite; got shape {found.shape}.")
+        return found
 
     def _require_variance(self, method: str) -> PredictiveVariance:
         self._kernel_machine()  # which checks that the model is fitted

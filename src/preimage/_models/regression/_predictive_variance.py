@@ -145,21 +145,22 @@ class PredictiveVariance:
         device = self.fitted.expansion.coefficients
         return map_rows(of_block, X, rows=self._block_rows, device_of=device)
 
-    def deviations(self, X: Array, *, with_noise: bool = False) -> Array:
+    def deviations(self, X: Array, diagonal: np.ndarray | None = None, *, with_noise: bool = False) -> Array:
         """Standard deviations of the functions at the rows of X, or of new targets there; shape (q, k).
 
-        Computed in double precision, whatever the model has: the second term of a variance is a difference.
+        Computed in double precision, whatever the model has: the last term of a variance is a difference. `diagonal`
+        gives k(x, x) for kernels that do not know it.
         """
         device = self.fitted.expansion.coefficients
         own = float(with_noise)
 
-        def of_block(rows: Array) -> Array:
-            xp, terms = array_namespace(device), self._block_terms(rows)
+        def of_block(rows: Array, diagonal: np.ndarray | None) -> Array:
+            xp, terms = array_namespace(device), self._block_terms(rows, diagonal)
             inside = (terms[:, :1] + own) * from_numpy(self.noise, terms)
             squares = inside + terms[:, 1:] * from_numpy(self.noise * self.ratios, terms)
             return in_precision(xp.sqrt(squares), device.dtype)
 
-        return map_rows(of_block, X, rows=self._block_rows, device_of=device)
+        return map_rows(of_block, X, diagonal, rows=self._block_rows, device_of=device)
 
     def interval(self, coverage: float) -> np.ndarray:
         """Quantiles between which the fraction `coverage` of standardised residuals lies, as much beyond each of them.
@@ -193,13 +194,14 @@ class PredictiveVariance:
         device = self.fitted.expansion.coefficients
         return max(BLOCK_ROWS * (len(self.fitted.stages) + 1), block_shape(device, len(self.fitted.stages))[0])
 
-    def _block_terms(self, rows: Array) -> Array:
+    def _block_terms(self, rows: Array, diagonal: np.ndarray | None = None) -> Array:
         """What the directions of the fit make of the noise, and what landmarks leave of the kernel; shape (q, 2)."""
         rows = _doubled(self._vectors.kernel, rows)
         values = self._vectors(rows)
         xp, m = array_namespace(values), len(self.fitted.stages)
         along, coordinates = values[:, :m] - from_numpy(self.fitted.ridge.offsets, values), values[:, m:]
-        left = in_double(self._vectors.kernel.diagonal(rows)) - xp.sum(coordinates * coordinates, axis=1)
+        known = self._vectors.kernel.diagonal(rows) if diagonal is None else from_numpy(diagonal, values)
+        left = in_double(known) - xp.sum(coordinates * coordinates, axis=1)
         return xp.stack([xp.sum(along * along, axis=1) + self.base, xp.clip(left, min=0.0)], axis=1)
 
     def _terms(self, X: Array) -> np.ndarray:
