@@ -46,6 +46,7 @@ from preimage._models.neighbors import (
 )
 from preimage.estimators._classifier import AnyDeviceClassifierMixin
 from preimage.estimators._estimator import Estimator, check_queries
+from preimage.estimators._has_landmarks import HasLandmarks, numbered
 from preimage.estimators._kernel_input import KERNEL_CONSTRAINTS, is_precomputed, kernel_and_inputs, selected
 from preimage.exceptions import IndefiniteKernelWarning, RankWarning, UnsupportedKernelError
 from preimage.feature_space import Subspace, require_finite
@@ -85,7 +86,7 @@ class Measured:
     certified: float
 
 
-class Neighbors(ReportsProgress, Estimator):
+class Neighbors(HasLandmarks, ReportsProgress, Estimator):
     """What the search for neighbours in feature space and what predicts by them share."""
 
     n_neighbors: int
@@ -171,7 +172,8 @@ class Neighbors(ReportsProgress, Estimator):
         true = self._true_neighbors(measure, others, k)
         rows, diagonal = take_rows(measure.points, others), measure.diagonal[others]
         found = without_own(search.nearest(rows, diagonal, k + 1), others)
-        self.route_, self._search, self.landmarks_ = "landmarks", search, landmarks
+        self.route_, self._search = "landmarks", search
+        self.landmarks_ = numbered(landmarks, self._copies.first)
         return Measured(fraction_found(found, true), float(np.mean(found.certain)))
 
     def _true_neighbors(self, measure: FeatureMeasure, rows: np.ndarray, k: int) -> Found:

@@ -56,6 +56,7 @@ from preimage.estimators._estimator import (
     refuse_weights_of_blocks,
     through_device,
 )
+from preimage.estimators._has_landmarks import HasLandmarks, numbered
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
     about_data,
@@ -81,6 +82,7 @@ def _knows_new_points(estimator: Any) -> bool:
 
 
 class KernelKMeans(
+    HasLandmarks,
     ReportsProgress,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
@@ -407,7 +409,8 @@ class KernelKMeans(
         self._clusters, found = landmark_clusters(
             kernel, landmarks.points, X, weights, search, self.max_memory, self._coordinates_in
         )
-        self.centers_, self.landmarks_, self.route_ = self._clusters.vectors, landmarks, "landmarks"
+        self.centers_, self.landmarks_ = self._clusters.vectors, numbered(landmarks, used)
+        self.route_ = "landmarks"
         return self._report(found, X, weights)
 
     def _adopt_kernel(self, kernel: Kernel, X: Rows) -> None:

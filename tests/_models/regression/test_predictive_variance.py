@@ -115,7 +115,7 @@ def test_far_from_all_rows_the_prior_is_left(data):
 
 
 def test_few_landmarks_with_hardly_any_penalty_do_not_take_the_error_for_the_prior():
-    """α is next to nothing as 12 functions need none, not since functions were large: the noise is found all the same."""
+    """α is next to nothing as 12 functions need none, not since functions were large: the noise is found still."""
     rng = np.random.default_rng(0)
     X = rng.uniform(-2, 2, size=(3000, 4))
     Y = np.sin(2 * X[:, [0]]) + X[:, [1]] * X[:, [2]] + 0.4 * rng.normal(size=(3000, 1))
@@ -222,8 +222,15 @@ def test_perfect_fits_have_no_noise(data):
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("noise", np.array([-1.0, 1])), ("ratios", np.array([np.nan, 1])), ("noise", np.ones(3)), ("base", -1.0)]
-    + [("quantiles", np.zeros((0, 2))), ("quantiles", np.array([[1.0, 1], [0, 2]])), ("quantiles", np.ones(2))],
+    [
+        ("noise", np.array([-1.0, 1])),
+        ("noise", np.ones(3)),
+        ("ratios", np.array([np.nan, 1])),
+        ("base", -1.0),
+        ("quantiles", np.zeros((0, 2))),
+        ("quantiles", np.array([[1.0, 1], [0, 2]])),
+        ("quantiles", np.ones(2)),
+    ],
 )
 def test_fields_that_do_not_fit_are_refused(data, field, value):
     X, Y, _ = data

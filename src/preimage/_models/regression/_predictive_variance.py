@@ -209,7 +209,6 @@ class PredictiveVariance:
         return to_numpy(map_rows(self._block_terms, X, rows=self._block_rows, device_of=device)).astype(np.float64)
 
 
-
 def _doubled(kernel: Kernel, X: Array) -> Array:
     return X if kernel.points_are_row_numbers else in_double(X)
 
