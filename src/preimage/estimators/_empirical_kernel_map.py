@@ -71,6 +71,8 @@ class EmpiricalKernelMap(HasLandmarks, ClassNamePrefixFeaturesOutMixin, Transfor
         The features as vectors of feature space.
     landmarks_ : Landmarks or None
         The points and what they leave of the kernel, where a selector chose them.
+    component_indices_ : integer array of shape (m,)
+        Row numbers of the landmarks, where they are rows of X.
     kernel_ : Kernel
         The kernel with its parameters fixed.
     n_features_in_, feature_names_in_

@@ -183,6 +183,8 @@ class KernelFisherDiscriminant(
         Sums of weights.
     n_components_ : int
     landmarks_ : Landmarks or None
+    component_indices_ : integer array of shape (m,)
+        Row numbers of the landmarks, where they are rows of X.
     kernel_ : Kernel
     n_features_in_, feature_names_in_
         As in scikit-learn.

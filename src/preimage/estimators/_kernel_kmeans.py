@@ -152,6 +152,8 @@ class KernelKMeans(
         The kernel with its parameters fixed.
     route_ : {"exact", "landmarks"}
     landmarks_ : Landmarks or None
+    component_indices_ : integer array of shape (m,)
+        Row numbers of the landmarks, where they are rows of X.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 

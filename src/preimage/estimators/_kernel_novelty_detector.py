@@ -129,6 +129,8 @@ class KernelNoveltyDetector(HasLandmarks, ReportsProgress, OutlierMixin, Estimat
         The kernel with its parameters fixed.
     route_ : {"exact", "landmarks"}
     landmarks_ : Landmarks or None
+    component_indices_ : integer array of shape (m,)
+        Row numbers of the landmarks, where they are rows of X.
     n_samples_seen_ : int
     n_features_in_, feature_names_in_
         As in scikit-learn.

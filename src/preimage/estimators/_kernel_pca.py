@@ -218,6 +218,8 @@ class KernelPCA(HasLandmarks, ComponentPictures):
     route_ : {"exact", "landmarks"}
     landmarks_ : Landmarks or None
         The landmarks and what they leave of the kernel; None where all rows are used.
+    component_indices_ : integer array of shape (m,)
+        Row numbers of the landmarks, where they are rows of X.
     n_samples_seen_ : int
         Rows that went into the model.
     eigen_result_ : EigenResult

@@ -112,6 +112,8 @@ class KernelProjectionPursuit(HasLandmarks, ExpansionFeatures, ComponentPictures
         Sweeps of the joint search, or steps of the longest ascent.
     kernel_ : Kernel
     landmarks_ : Landmarks or None
+    component_indices_ : integer array of shape (m,)
+        Row numbers of the landmarks, where they are rows of X.
     preimage_ : Preimage
     n_features_in_, feature_names_in_
         As in scikit-learn.

@@ -39,7 +39,7 @@ class PredictiveIntervals:
         ----------
         X : array of shape (q, d)
         return_std : bool, default=False
-            Whether to return standard deviations as well, those of the function (G23), as `GaussianProcessRegressor`
+            Whether to return standard deviations as well, those of the function (G27), as `GaussianProcessRegressor`
             does: a new target also has noise, of the variance `noise_variance_`. With loss="squared" alone.
         diagonal : array of shape (q,), optional
             k(x, x) of the rows, which deviations need where the kernel is precomputed.
@@ -64,7 +64,7 @@ class PredictiveIntervals:
         .. math:: \Bigl[f(x) + z_{(1 - c)/2}\, s(x), \; f(x) + z_{(1 + c)/2}\, s(x)\Bigr], \qquad
             s(x)^2 = \sigma^2 + \operatorname{var} f(x)
 
-        with quantiles z of the residuals of training rows that are left out, in units of their own s (G24). They need
+        with quantiles z of the residuals of training rows that are left out, in units of their own s (G28). They need
         not be those of a normal distribution, nor as far below as above; as many targets lie beyond either end. On
         average over rows like those of the fit a fraction c of the targets is inside; where noise varies with x, more
         where it is small and fewer where it is large: then two quantiles, `loss="quantile"`, follow it.

@@ -111,6 +111,8 @@ class SemiSupervisedKernelPCA(HasLandmarks, PreimageTransformer):
         The kernel with its parameters fixed.
     preimage_ : Preimage
     landmarks_ : Landmarks or None
+    component_indices_ : integer array of shape (m,)
+        Row numbers of the landmarks, where they are rows of X.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 

@@ -206,6 +206,11 @@ class SparseGreedyRegressor(PredictiveIntervals, ValuesOfMachine, SparseGreedyMo
     factorisations of blocks of rows (G15): O(nm²) operations for m landmarks, and memory for m² numbers besides the
     data.
 
+    It is also the mean of a Gaussian process, whose standard deviations `predict` returns with ``return_std=True``
+    (G27); `predict_interval` has intervals that contain new targets with a given probability, from residuals of rows
+    that are left out (G28), of a sample of 4,096 rows where there are more. Weights say how often rows count there as
+    well: those of sum n are n rows. `to_onnx` and `compress` give predictions alone.
+
     **Other losses** are minimised along the same frame: "huber" by Newton's method, losses with kinks by an
     interior-point method, whose systems with :math:`\tilde K + D`, D diagonal, are of the size of the landmarks (G17),
     as section 6.1 of [1]_ proposes. An iteration costs O(nm²), and there are about 10 to 20. `duality_gap_` bounds how
@@ -252,6 +257,8 @@ class SparseGreedyRegressor(PredictiveIntervals, ValuesOfMachine, SparseGreedyMo
     ----------
     landmarks_ : Landmarks
         The points, their row numbers, and the trace that they leave.
+    component_indices_ : integer array of shape (m,)
+        Row numbers of the landmarks, where they are rows of X.
     residual_fraction_ : float
         Fraction of the trace of the kernel that the landmarks leave: what the model cannot express of the full network.
     expansion_ : Expansion
@@ -271,6 +278,9 @@ class SparseGreedyRegressor(PredictiveIntervals, ValuesOfMachine, SparseGreedyMo
         dual objective. None for the squared loss.
     n_iter_ : int
         Iterations of the last fit; one for the squared loss.
+    noise_variance_ : array of shape (n_targets,)
+        Variance of the noise around the functions, for the squared loss: what left-out residuals have beyond the
+        variance of the functions.
     kernel_ : Kernel
         The kernel with its parameters fixed.
     n_features_in_, feature_names_in_
@@ -298,6 +308,15 @@ class SparseGreedyRegressor(PredictiveIntervals, ValuesOfMachine, SparseGreedyMo
     True
     >>> bool(model.path().train_error[4] > model.path().train_error[19])
     True
+
+    Standard deviations of the function, and intervals for new targets, in the middle of the rows and beyond them:
+
+    >>> y = np.sin(X[:, 0]) + 0.1 * np.random.default_rng(0).normal(size=500)
+    >>> model = SparseGreedyRegressor(20, gamma=0.5, alpha="loo").fit(X, y)
+    >>> model.predict([[5.0], [12.0]], return_std=True)[1].round(2)
+    array([0.02, 0.25])
+    >>> model.predict_interval([[5.0]], coverage=0.9).round(1)
+    array([[-1.1, -0.8]])
 
     A curve with nine tenths of the targets below it:
 

@@ -60,6 +60,8 @@ class SparseKernelFeatureAnalysis(HasLandmarks, ExpansionFeatures):
     ----------
     landmarks_ : Landmarks
         The points in the order of the features, their row numbers, and the trace that they leave.
+    component_indices_ : integer array of shape (m,)
+        Row numbers of the landmarks, where they are rows of X.
     expansion_ : Expansion
         The features v as vectors of feature space.
     offset_ : array of shape (`n_components_`,)

@@ -43,7 +43,7 @@ class PredictiveVariance:
     .. math:: \operatorname{var} f(x) = \sigma^2 \bigl(1 / n + \|U^{-\top} (g(x) - \bar g)\|^2 + \varrho\, r(x)\bigr),
         \qquad r(x) = k(x, x) - \|g(x)\|^2
 
-    (G23), with coordinates g along an orthonormal frame of the landmarks and :math:`U^\top U` their scatter plus α. All
+    (G27), with coordinates g along an orthonormal frame of the landmarks and :math:`U^\top U` their scatter plus α. All
     that a prediction needs of it is in the factor of the fit.
 
     Attributes
@@ -79,7 +79,7 @@ class PredictiveVariance:
     ) -> PredictiveVariance | None:
         r"""Noise, amplitude and quantiles by what rows of the fit are when they are left out.
 
-        Without row i the residual is :math:`e_i / (1 - h_i)`, and by (G23) its variance is :math:`\sigma^2 q_i`,
+        Without row i the residual is :math:`e_i / (1 - h_i)`, and by (G27) its variance is :math:`\sigma^2 q_i`,
         :math:`q_i = 1 + l_i / (1 - h_i) + \varrho\, r_i`, with :math:`l_i` the first two terms and
         :math:`h_i = w_i l_i` the leverage. So :math:`\sigma^2` is the mean of :math:`e_i^2 / ((1 - h_i)^2 q_i)`, for
         any ϱ. A prior of the amplitude :math:`\sigma^2 / \alpha` means ϱ = 1/α. Where few landmarks span so little that
