@@ -9,14 +9,16 @@ from scipy import sparse
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
 
 import preimage
+import preimage.estimators._feature_space_neighbors as room
 from preimage import (
     FeatureSpaceNeighbors,
     FeatureSpaceNeighborsClassifier,
     FeatureSpaceNeighborsRegressor,
 )
 from preimage.exceptions import IndefiniteKernelWarning, UnsupportedKernelError
-from preimage.kernels import CallableKernel, Exponential, Gaussian, Laplacian, Linear, Polynomial, Sigmoid
+from preimage.kernels import CallableKernel, Cosine, Exponential, Gaussian, Laplacian, Linear, Polynomial, Sigmoid
 from preimage.kernels._names import KERNELS
+from preimage.landmarks import PivotedCholesky
 
 RNG = np.random.default_rng(0)
 X, Z = np.abs(RNG.normal(size=(60, 3))), np.abs(RNG.normal(size=(8, 3)))
@@ -276,3 +278,40 @@ def test_one_row_is_the_neighbor_of_every_query():
         distances, rows = FeatureSpaceNeighbors(1, kernel=Polynomial(2), exact=exact).fit(X[:1]).kneighbors(Z)
         assert_array_equal(rows, np.zeros((len(Z), 1)))
         assert_allclose(distances, naive.feature_distances(Polynomial(2, gamma=1.0), Z, X[:1]), rtol=1e-9)
+
+
+@for_each("offset", [0, 300, 3000])
+def test_single_precision_finds_the_neighbors_of_double(offset):
+    """Angles of rows far from the origin differ by less than the rounding errors of single precision."""
+    rng = np.random.default_rng(0)
+    rows, queries = ((rng.normal(size=(n, 6)) + offset).astype(np.float32) for n in (2000, 20))
+    for kernel in (Cosine(), Polynomial(2)):
+        low = FeatureSpaceNeighbors(5, kernel=kernel, exact=True).fit(rows)
+        high = FeatureSpaceNeighbors(5, kernel=kernel, exact=True).fit(rows.astype(float))
+        found, expected = low.kneighbors(queries), high.kneighbors(queries.astype(float))
+        assert_array_equal(found[1], expected[1])
+        assert_allclose(found[0], expected[0], rtol=1e-6)
+        radius = float(np.median(expected[0]))
+        within = [each.radius_neighbors(queries.astype(each._measure.points.dtype), radius) for each in (low, high)]
+        for one, other in zip(within[0][1], within[1][1], strict=True):
+            assert_array_equal(np.sort(one), np.sort(other))
+
+
+def test_the_default_compares_all_pairs_where_coordinates_find_too_few(monkeypatch):
+    monkeypatch.setattr(room, "MOST_COMPARED", 500)
+    rng = np.random.default_rng(0)
+    curve = rng.normal(size=(3000, 1)) * np.ones((1, 4)) + 0.02 * rng.normal(size=(3000, 4))
+    assert FeatureSpaceNeighbors(5, kernel=Polynomial(3)).fit(curve).route_ == "landmarks"
+    lengths = 10 ** rng.uniform(-3, 3, size=(3000, 1))
+    model = FeatureSpaceNeighbors(5, kernel=Polynomial(3)).fit(rng.normal(size=(3000, 4)) * lengths)
+    assert model.recall_ > 0.98
+    forced = FeatureSpaceNeighbors(5, kernel=Polynomial(3), exact=False).fit(rng.normal(size=(3000, 4)) * lengths)
+    assert forced.route_ == "landmarks"
+
+
+def test_landmarks_among_copies_are_the_first_of_them(rng):
+    """Row numbers of landmarks are those of all rows, the first of equal ones."""
+    rows = rng.normal(size=(30, 3)).repeat(3, axis=0)
+    model = FeatureSpaceNeighbors(2, kernel=Polynomial(2), exact=False, landmarks=PivotedCholesky(8)).fit(rows)
+    assert_array_equal(rows[model.component_indices_], model.landmarks_.points)
+    assert (model.component_indices_ % 3 == 0).all()

@@ -81,6 +81,8 @@ ARGUMENTS = {
     "return_distance": lambda case, model: True,
     "return_certain": lambda case, model: True,
     "mode": lambda case, model: ("connectivity", "distance")[case.problem.n % 2],
+    "return_std": lambda case, model: True,
+    "coverage": lambda case, model: (1e-300, 0.5, 0.9, 1 - 1e-16)[case.problem.n % 4],
 }
 TRAINING_ARGUMENTS = {
     **ARGUMENTS,
@@ -115,7 +117,7 @@ OPTIONAL = (
     "n_draws",
 )
 OPTIONAL += ("classes", "impute", "noise")
-OPTIONAL += ("n_neighbors", "radius", "return_distance", "return_certain", "mode")
+OPTIONAL += ("n_neighbors", "radius", "return_distance", "return_certain", "mode", "return_std", "coverage")
 
 
 def call_of(model, name, case):

@@ -15,6 +15,7 @@ from preimage._engine.typing import Array, Rows, Seed, Targets
 from preimage._engine.validation import StrOptions, check_lazy_points, check_parameters, check_points
 from preimage._models.machines import Coordinates, KernelMachine
 from preimage.estimators._estimator import Estimator
+from preimage.estimators._has_landmarks import HasLandmarks
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
     gives_points,
@@ -31,7 +32,7 @@ from preimage.kernels import Precomputed
 from preimage.landmarks import Landmarks
 
 
-class EmpiricalKernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+class EmpiricalKernelMap(HasLandmarks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     r"""The map :math:`x \mapsto (k(z_1, x), \dots, k(z_m, x))`, plain or whitened.
 
     The whitened map :math:`(K_{ZZ}^+)^{1/2} (k(z_1, x), \dots, k(z_m, x))` has inner products equal to k(x, y)
@@ -70,6 +71,8 @@ class EmpiricalKernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Esti
         The features as vectors of feature space.
     landmarks_ : Landmarks or None
         The points and what they leave of the kernel, where a selector chose them.
+    component_indices_ : integer array of shape (m,)
+        Row numbers of the landmarks, where they are rows of X.
     kernel_ : Kernel
         The kernel with its parameters fixed.
     n_features_in_, feature_names_in_

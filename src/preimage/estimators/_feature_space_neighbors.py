@@ -46,6 +46,7 @@ from preimage._models.neighbors import (
 )
 from preimage.estimators._classifier import AnyDeviceClassifierMixin
 from preimage.estimators._estimator import Estimator, check_queries
+from preimage.estimators._has_landmarks import HasLandmarks, numbered
 from preimage.estimators._kernel_input import KERNEL_CONSTRAINTS, is_precomputed, kernel_and_inputs, selected
 from preimage.exceptions import IndefiniteKernelWarning, RankWarning, UnsupportedKernelError
 from preimage.feature_space import Subspace, require_finite
@@ -85,7 +86,7 @@ class Measured:
     certified: float
 
 
-class Neighbors(ReportsProgress, Estimator):
+class Neighbors(HasLandmarks, ReportsProgress, Estimator):
     """What the search for neighbours in feature space and what predicts by them share."""
 
     n_neighbors: int
@@ -171,8 +172,13 @@ class Neighbors(ReportsProgress, Estimator):
         true = self._true_neighbors(measure, others, k)
         rows, diagonal = take_rows(measure.points, others), measure.diagonal[others]
         found = without_own(search.nearest(rows, diagonal, k + 1), others)
-        self.route_, self._search, self.landmarks_ = "landmarks", search, landmarks
-        return Measured(fraction_found(found, true), float(np.mean(found.certain)))
+        measured = Measured(fraction_found(found, true), float(np.mean(found.certain)))
+        deviation = ((1 - model.min_recall) / max(true.keys.size, 1)) ** 0.5
+        if self.exact == "auto" and model.n_candidates is None and measured.recall < model.min_recall - 3 * deviation:
+            return Measured(1.0, 1.0)  # coordinates do not tell these rows apart
+        self.route_, self._search = "landmarks", search
+        self.landmarks_ = numbered(landmarks, self._copies.first)
+        return measured
 
     def _true_neighbors(self, measure: FeatureMeasure, rows: np.ndarray, k: int) -> Found:
         return exact_neighbors(measure, take_rows(measure.points, rows), measure.diagonal[rows], rows, k)
@@ -299,6 +305,8 @@ class FeatureSpaceNeighbors(Neighbors):
     certified_ : float
         Fraction of these rows whose neighbours are certain by the bounds.
     landmarks_ : Landmarks or None
+    component_indices_ : integer array of shape (m,)
+        Row numbers of the landmarks, where they are rows of X.
     kernel_ : Kernel
         The kernel with its parameters fixed.
     n_samples_fit_ : int

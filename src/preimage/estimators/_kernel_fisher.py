@@ -47,6 +47,7 @@ from preimage._models.discriminants._sparse_fisher import sparse_paths
 from preimage._models.machines import KernelMachine, Logistic
 from preimage.estimators._classifier import AnyDeviceClassifierMixin, class_codes, require_classes, with_class_weights
 from preimage.estimators._estimator import Estimator, fit_blocks
+from preimage.estimators._has_landmarks import HasLandmarks
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
     about_data,
@@ -98,6 +99,7 @@ def _learns_from_streams(estimator: "KernelFisherDiscriminant") -> bool:
 
 
 class KernelFisherDiscriminant(
+    HasLandmarks,
     ReportsProgress,
     ClassNamePrefixFeaturesOutMixin,
     AnyDeviceClassifierMixin,
@@ -181,6 +183,8 @@ class KernelFisherDiscriminant(
         Sums of weights.
     n_components_ : int
     landmarks_ : Landmarks or None
+    component_indices_ : integer array of shape (m,)
+        Row numbers of the landmarks, where they are rows of X.
     kernel_ : Kernel
     n_features_in_, feature_names_in_
         As in scikit-learn.
@@ -580,7 +584,8 @@ def code_rows(estimator: Any, kernel: Kernel, rows: CheckedRows, classes: Target
     classes = np.unique(classes)
     require_classes(estimator, classes)
     X = moderate_inputs(type(estimator).__name__, kernel, rows.X) if kernel.is_resolved else rows.X
-    return LabelledData(kernel, X, class_codes(y, classes), classes, with_class_weights(estimator, y, weights))
+    weights = with_class_weights(estimator, y, weights)
+    return LabelledData(kernel, X, class_codes(y, classes), classes, weights, rows.kept)
 
 
 def next_batch(estimator: Any, data: LabelledData, X: Rows, y: Targets, sample_weight: Targets) -> LabelledData:

@@ -290,11 +290,14 @@ class Inputs:
         Validated rows, as the kernel takes them.
     weights : array of shape (n,), or None
         None counts every row once.
+    kept : integer array of shape (n,), or None
+        Numbers of these rows among those that were given, where some were left out.
     """
 
     kernel: Kernel
     X: Rows
     weights: np.ndarray | None
+    kept: np.ndarray | None = None
 
 
 def uses_landmarks(
@@ -414,15 +417,17 @@ def landmark_inputs(
     if is_precomputed:
         kernel = kernel.resolve(check_gram(estimator, X))
         X = kernel.inputs(X)
+    kept = None
     if weights is not None and not is_lazy(X) and not keep_all:
         if needs_labels(kernel) and y is not None and count_rows(y) == weights.size:
             y = np.asarray(in_memory(y))[np.flatnonzero(weights)]
+        kept = np.flatnonzero(weights)
         X, weights = with_weight(estimator, X, weights)
     if is_precomputed:
-        return Inputs(kernel, X, weights)
+        return Inputs(kernel, X, weights, kept)
     kernel = kernel_on_sample(estimator, kernel, X, y)
     X = moderate_inputs(type(estimator).__name__, kernel, X)
-    return Inputs(about_data(kernel, X) if about_mean else kernel, X, weights)
+    return Inputs(about_data(kernel, X) if about_mean else kernel, X, weights, kept)
 
 
 def fitted_to_moments(estimator: Any, model: LandmarkModel, n_rows: int) -> Any:

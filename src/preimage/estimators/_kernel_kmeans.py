@@ -56,6 +56,7 @@ from preimage.estimators._estimator import (
     refuse_weights_of_blocks,
     through_device,
 )
+from preimage.estimators._has_landmarks import HasLandmarks, numbered
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
     about_data,
@@ -81,6 +82,7 @@ def _knows_new_points(estimator: Any) -> bool:
 
 
 class KernelKMeans(
+    HasLandmarks,
     ReportsProgress,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
@@ -150,6 +152,8 @@ class KernelKMeans(
         The kernel with its parameters fixed.
     route_ : {"exact", "landmarks"}
     landmarks_ : Landmarks or None
+    component_indices_ : integer array of shape (m,)
+        Row numbers of the landmarks, where they are rows of X.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -407,7 +411,8 @@ class KernelKMeans(
         self._clusters, found = landmark_clusters(
             kernel, landmarks.points, X, weights, search, self.max_memory, self._coordinates_in
         )
-        self.centers_, self.landmarks_, self.route_ = self._clusters.vectors, landmarks, "landmarks"
+        self.centers_, self.landmarks_ = self._clusters.vectors, numbered(landmarks, used)
+        self.route_ = "landmarks"
         return self._report(found, X, weights)
 
     def _adopt_kernel(self, kernel: Kernel, X: Rows) -> None:

@@ -41,6 +41,7 @@ from preimage.estimators._estimator import (
     refuse_weights_of_blocks,
     warn_of_exact_fit,
 )
+from preimage.estimators._has_landmarks import HasLandmarks
 from preimage.estimators._kernel_input import KERNEL_CONSTRAINTS, is_precomputed, uses_landmarks, with_array_tag
 from preimage.estimators._kernel_pca import KernelPCA
 from preimage.estimators._left_out_distances import (
@@ -69,7 +70,7 @@ MOST_RECOGNISED = 1_000_000
 HISTORY = 10_000
 
 
-class KernelNoveltyDetector(ReportsProgress, OutlierMixin, Estimator):
+class KernelNoveltyDetector(HasLandmarks, ReportsProgress, OutlierMixin, Estimator):
     r"""Finds outliers in a training set, and new rows that are unlike it, without labels.
 
     A row is novel if its image is far from combinations of the images of training rows with small coefficients:
@@ -128,6 +129,8 @@ class KernelNoveltyDetector(ReportsProgress, OutlierMixin, Estimator):
         The kernel with its parameters fixed.
     route_ : {"exact", "landmarks"}
     landmarks_ : Landmarks or None
+    component_indices_ : integer array of shape (m,)
+        Row numbers of the landmarks, where they are rows of X.
     n_samples_seen_ : int
     n_features_in_, feature_names_in_
         As in scikit-learn.

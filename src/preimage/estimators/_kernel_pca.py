@@ -50,6 +50,7 @@ from preimage._models.components import LandmarkModel, PrincipalSubspace, Wanted
 from preimage.eigensolvers import Arpack, Dense, EigenOptions, Eigensolver
 from preimage.estimators._cross_fit import automatic_folds, cross_fitted, one_model
 from preimage.estimators._estimator import fit_blocks, refuse_weights_of_blocks, through_device, warn_of_exact_fit
+from preimage.estimators._has_landmarks import HasLandmarks, numbered
 from preimage.estimators._kernel_input import (
     LANDMARKS,
     Inputs,
@@ -88,7 +89,7 @@ def _has_inputs(estimator: Any) -> bool:
     return not is_precomputed(estimator.kernel)
 
 
-class KernelPCA(ComponentPictures):
+class KernelPCA(HasLandmarks, ComponentPictures):
     r"""Kernel principal component analysis: exact, or on landmarks for any number of rows.
 
     Takes the place of `sklearn.decomposition.KernelPCA`: its parameters and attributes are understood. One default
@@ -217,6 +218,8 @@ class KernelPCA(ComponentPictures):
     route_ : {"exact", "landmarks"}
     landmarks_ : Landmarks or None
         The landmarks and what they leave of the kernel; None where all rows are used.
+    component_indices_ : integer array of shape (m,)
+        Row numbers of the landmarks, where they are rows of X.
     n_samples_seen_ : int
         Rows that went into the model.
     eigen_result_ : EigenResult
@@ -912,7 +915,7 @@ class KernelPCA(ComponentPictures):
 
     def _fit_landmarks(self, inputs: Inputs, *, begins_stream: bool = False) -> LandmarkModel:
         with self._expected_rank(inputs.X):
-            return LandmarkModel.fit(
+            model = LandmarkModel.fit(
                 inputs.kernel,
                 inputs.X,
                 as_selector(self.landmarks),
@@ -922,6 +925,7 @@ class KernelPCA(ComponentPictures):
                 device=self.device,
                 begins_stream=begins_stream,
             )
+        return replace(model, landmarks=numbered(model.landmarks, inputs.kept))
 
     def _update_landmarks(self, X: Rows, sample_weight: Targets) -> LandmarkModel:
         weights = check_weights(self, in_memory(sample_weight), X.shape[0])

@@ -23,6 +23,7 @@ from preimage._models.components import (
     pursuit_features,
 )
 from preimage.estimators._estimator import map_queries
+from preimage.estimators._has_landmarks import HasLandmarks, numbered
 from preimage.estimators._kernel_input import (
     LANDMARKS,
     Inputs,
@@ -39,7 +40,7 @@ from preimage.landmarks import Landmarks
 from preimage.solvers import Preimage, as_preimage
 
 
-class KernelProjectionPursuit(ExpansionFeatures, ComponentPictures):
+class KernelProjectionPursuit(HasLandmarks, ExpansionFeatures, ComponentPictures):
     r"""Directions in feature space along which a higher moment is extreme: nonlinear projection pursuit and ICA.
 
     Kernel PCA finds directions of large variance. Here coordinates along its leading axes are made white, z, and among
@@ -111,6 +112,8 @@ class KernelProjectionPursuit(ExpansionFeatures, ComponentPictures):
         Sweeps of the joint search, or steps of the longest ascent.
     kernel_ : Kernel
     landmarks_ : Landmarks or None
+    component_indices_ : integer array of shape (m,)
+        Row numbers of the landmarks, where they are rows of X.
     preimage_ : Preimage
     n_features_in_, feature_names_in_
         As in scikit-learn.
@@ -262,7 +265,7 @@ class KernelProjectionPursuit(ExpansionFeatures, ComponentPictures):
             rng = selection_rng(self.landmarks, self.random_state)
             selector = as_selector(self.landmarks)
             model = LandmarkModel.fit(inputs.kernel, inputs.X, selector, wanted, rng=rng, weights=inputs.weights)
-            self.landmarks_: Landmarks | None = model.landmarks
+            self.landmarks_: Landmarks | None = numbered(model.landmarks, inputs.kept)
             return model.principal, inputs
         self.landmarks_ = None
         inputs = exact_inputs(self, X, y, sample_weight, copy=True)

@@ -26,6 +26,7 @@ from preimage._engine.validation import (
 from preimage._models.machines import KernelMachine, OneVsRest, Output, Regression, determination
 from preimage.estimators._classifier import AnyDeviceClassifierMixin, require_classes
 from preimage.estimators._estimator import Estimator, check_queries, map_queries
+from preimage.estimators._has_landmarks import HasLandmarks, numbered
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
     is_precomputed,
@@ -59,7 +60,7 @@ class LabelledRows:
     numbers: np.ndarray
 
 
-class LandmarkMachine(ReportsProgress, Estimator, ABC):
+class LandmarkMachine(HasLandmarks, ReportsProgress, Estimator, ABC):
     """Functions on landmarks; subclasses say how they are fitted, and what their values mean."""
 
     landmarks: int | str | LandmarkSelector
@@ -98,8 +99,7 @@ class LandmarkMachine(ReportsProgress, Estimator, ABC):
         landmarks = self._select(rows.kernel, rows.inputs)
         fitted = self._solve(rows, landmarks, targets)
         self.expansion_, self.intercept_, self.kernel_ = fitted.expansion, fitted.intercept, rows.kernel
-        indices = None if landmarks.indices is None else rows.numbers[landmarks.indices]
-        self.landmarks_ = replace(landmarks, indices=indices, factor=None)
+        self.landmarks_ = replace(numbered(landmarks, rows.numbers), factor=None)
         return self
 
     @property

@@ -143,6 +143,8 @@ class LinearProgrammingRegressor(ValuesOfMachine, LinearProgrammingModel):
     gap_ : array of shape (n_targets,), or None
         How far, at most, the minimum on all rows is below `objective_`, relative to it; None without `max_gap`.
     landmarks_ : Landmarks
+    component_indices_ : integer array of shape (m,)
+        Row numbers of the landmarks, where they are rows of X.
     n_offered_ : int
         Landmarks, and rows that have joined them.
     residual_fraction_ : float

@@ -19,6 +19,7 @@ from preimage._models.components import (
     SemiSupervisedSubspace,
     semi_supervised_subspace,
 )
+from preimage.estimators._has_landmarks import HasLandmarks, numbered
 from preimage.estimators._kernel_input import LANDMARKS, is_auto, kernel_and_inputs, selected, uses_landmarks
 from preimage.estimators._preimages import TRANSFORMER_CONSTRAINTS, PreimageTransformer
 from preimage.exceptions import UnsupportedKernelError
@@ -35,7 +36,7 @@ DENSE_MATRICES = 6
 ENCODINGS = ("auto", "two_class", "first", "one_vs_rest")
 
 
-class SemiSupervisedKernelPCA(PreimageTransformer):
+class SemiSupervisedKernelPCA(HasLandmarks, PreimageTransformer):
     r"""Kernel PCA whose axes are biased towards the labels of a part of the points.
 
     Component n minimises [1]_
@@ -110,6 +111,8 @@ class SemiSupervisedKernelPCA(PreimageTransformer):
         The kernel with its parameters fixed.
     preimage_ : Preimage
     landmarks_ : Landmarks or None
+    component_indices_ : integer array of shape (m,)
+        Row numbers of the landmarks, where they are rows of X.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -217,11 +220,13 @@ class SemiSupervisedKernelPCA(PreimageTransformer):
             self, X, min_samples=2, labelled_rows=lambda n: self._labelled(y, n), sample_weight=sample_weight
         )
         labels, weights = partial_labels(self, y, X.shape[0]), check_weights(self, sample_weight, X.shape[0])
-        X = self.kernel_.inputs(X)
+        X, kept = self.kernel_.inputs(X), None
         if weights is not None:
-            labels = labels.among(np.flatnonzero(weights))
+            kept = np.flatnonzero(weights)
+            labels = labels.among(kept)
             X, weights = with_weight(self, X, weights)
-        self.landmarks_ = self._select(X)
+        landmarks = self._select(X)
+        self.landmarks_ = None if landmarks is None else numbered(landmarks, kept)
         result = self._components(X, labels, weights)
         self.classes_, self.n_labelled_ = labels.classes, labels.rows.size
         self._store(result, X)

@@ -32,6 +32,7 @@ from preimage.estimators._landmark_machine import (
     LandmarkMachine,
     ValuesOfMachine,
 )
+from preimage.estimators._predictive_intervals import PredictiveIntervals, left_out_variance
 from preimage.landmarks import Landmarks, LandmarkSelector
 
 #: The loss whose minimum is a system of equations, with its own machinery for numbers of landmarks.
@@ -179,7 +180,7 @@ class SparseGreedyModel(LandmarkMachine):
         return fitted
 
 
-class SparseGreedyRegressor(ValuesOfMachine, SparseGreedyModel):
+class SparseGreedyRegressor(PredictiveIntervals, ValuesOfMachine, SparseGreedyModel):
     r"""Regression on few basis functions by any of several losses: sparse greedy approximation of kernel machines.
 
     For landmarks chosen by `landmarks`,
@@ -204,6 +205,11 @@ class SparseGreedyRegressor(ValuesOfMachine, SparseGreedyModel):
     with :math:`\tilde K` (G16) [1]_. It is solved in an orthonormal frame of the landmarks by QR
     factorisations of blocks of rows (G15): O(nm²) operations for m landmarks, and memory for m² numbers besides the
     data.
+
+    It is also the mean of a Gaussian process, whose standard deviations `predict` returns with ``return_std=True``
+    (G27); `predict_interval` has intervals that contain new targets with a given probability, from residuals of rows
+    that are left out (G28), of a sample of 4,096 rows where there are more. Weights say how often rows count there as
+    well: those of sum n are n rows. `to_onnx` and `compress` give predictions alone.
 
     **Other losses** are minimised along the same frame: "huber" by Newton's method, losses with kinks by an
     interior-point method, whose systems with :math:`\tilde K + D`, D diagonal, are of the size of the landmarks (G17),
@@ -251,6 +257,8 @@ class SparseGreedyRegressor(ValuesOfMachine, SparseGreedyModel):
     ----------
     landmarks_ : Landmarks
         The points, their row numbers, and the trace that they leave.
+    component_indices_ : integer array of shape (m,)
+        Row numbers of the landmarks, where they are rows of X.
     residual_fraction_ : float
         Fraction of the trace of the kernel that the landmarks leave: what the model cannot express of the full network.
     expansion_ : Expansion
@@ -270,6 +278,9 @@ class SparseGreedyRegressor(ValuesOfMachine, SparseGreedyModel):
         dual objective. None for the squared loss.
     n_iter_ : int
         Iterations of the last fit; one for the squared loss.
+    noise_variance_ : array of shape (n_targets,)
+        Variance of the noise around the functions, for the squared loss: what left-out residuals have beyond the
+        variance of the functions.
     kernel_ : Kernel
         The kernel with its parameters fixed.
     n_features_in_, feature_names_in_
@@ -297,6 +308,15 @@ class SparseGreedyRegressor(ValuesOfMachine, SparseGreedyModel):
     True
     >>> bool(model.path().train_error[4] > model.path().train_error[19])
     True
+
+    Standard deviations of the function, and intervals for new targets, in the middle of the rows and beyond them:
+
+    >>> y = np.sin(X[:, 0]) + 0.1 * np.random.default_rng(0).normal(size=500)
+    >>> model = SparseGreedyRegressor(20, gamma=0.5, alpha="loo").fit(X, y)
+    >>> model.predict([[5.0], [12.0]], return_std=True)[1].round(2)
+    array([0.02, 0.25])
+    >>> model.predict_interval([[5.0]], coverage=0.9).round(1)
+    array([[-1.1, -0.8]])
 
     A curve with nine tenths of the targets below it:
 
@@ -349,6 +369,12 @@ class SparseGreedyRegressor(ValuesOfMachine, SparseGreedyModel):
         self.max_memory = max_memory
         self.verbose = verbose
         self.random_state = random_state
+
+    def _solve(self, rows: LabelledRows, landmarks: Landmarks, targets: np.ndarray) -> Any:
+        fitted = super()._solve(rows, landmarks, targets)
+        squares = self._regression
+        self._predictive = None if squares is None else left_out_variance(self, rows, landmarks, targets, squares)
+        return fitted
 
     def _loss(self) -> Loss:
         part = REGRESSION_LOSSES[self.loss]

@@ -58,6 +58,8 @@ class SparseGreedyDetector(OutlierMixin, LandmarkMachine):
         The threshold ρ: ``decision_function(X)`` is ``score_samples(X) - offset_``.
     landmarks_ : Landmarks
         The points, their row numbers, and the trace that they leave.
+    component_indices_ : integer array of shape (m,)
+        Row numbers of the landmarks, where they are rows of X.
     residual_fraction_ : float
         Fraction of the trace of the kernel that the landmarks leave.
     expansion_ : Expansion

@@ -2,20 +2,21 @@
 
 from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, cast
 
 from preimage._engine.finite import refuse_overflowing_fit
 from preimage._engine.progress import reports_progress
 from preimage._engine.typing import Array, Rows, Seed, Targets
 from preimage._engine.validation import Interval, StrOptions, check_parameters, generator
 from preimage._models.components import kernel_features
+from preimage.estimators._has_landmarks import HasLandmarks
 from preimage.estimators._kernel_input import landmark_inputs, without_origin
 from preimage.estimators._preimages import TRANSFORMER_CONSTRAINTS, ExpansionFeatures
-from preimage.landmarks import FeatureAnalysis
+from preimage.landmarks import FeatureAnalysis, Landmarks
 from preimage.solvers import Preimage, as_preimage
 
 
-class SparseKernelFeatureAnalysis(ExpansionFeatures):
+class SparseKernelFeatureAnalysis(HasLandmarks, ExpansionFeatures):
     r"""Features of large variance, the r-th of which lives on r points.
 
     Kernel PCA looks for unit vectors of feature space; its components are sums over all training points. Here the
@@ -59,6 +60,8 @@ class SparseKernelFeatureAnalysis(ExpansionFeatures):
     ----------
     landmarks_ : Landmarks
         The points in the order of the features, their row numbers, and the trace that they leave.
+    component_indices_ : integer array of shape (m,)
+        Row numbers of the landmarks, where they are rows of X.
     expansion_ : Expansion
         The features v as vectors of feature space.
     offset_ : array of shape (`n_components_`,)
@@ -181,7 +184,7 @@ class SparseKernelFeatureAnalysis(ExpansionFeatures):
     @property
     def residual_fraction_(self) -> float:
         """Fraction of the trace of the kernel that is not in the span of the features."""
-        return self.landmarks_.residual_fraction
+        return cast(Landmarks, self.landmarks_).residual_fraction
 
     def _in_frame(self, count: int) -> Callable[[Array], Array]:
         """Features are centred and scaled coordinates."""

@@ -5,7 +5,7 @@ import numpy as np
 from for_each import for_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from preimage import FeatureSpaceNeighbors
 from preimage._models.neighbors import Settings
@@ -70,3 +70,21 @@ def test_answers_that_are_certain_are_right(seed, k, n_candidates, columns):
     true, _ = FeatureSpaceNeighbors(k, kernel=Polynomial(2), exact=True).fit(rows).kneighbors(queries)
     assert_allclose(distances[certain], true[certain], atol=1e-7)
     assert (distances >= true - 1e-7).all()
+
+
+@for_each("spread", [0.5, 1.0, 2.0])
+def test_rows_of_very_different_lengths_are_not_lost(spread):
+    """Coordinates in single precision hardly tell the short rows apart, of which the bounds must know."""
+    rng = np.random.default_rng(0)
+    rows, queries = (rng.normal(size=(n, 4)) * 10 ** rng.uniform(-spread, spread, size=(n, 1)) for n in (1500, 100))
+    for kernel in (Polynomial(3), Polynomial(2, coef0=0.0)):
+        model = FeatureSpaceNeighbors(5, kernel=kernel, exact=False, landmarks=60, n_candidates=20).fit(rows)
+        exact = FeatureSpaceNeighbors(5, kernel=kernel, exact=True).fit(rows)
+        distances, _, certain = model.kneighbors(queries, return_certain=True)
+        true, _ = exact.kneighbors(queries)
+        assert_allclose(distances[certain], true[certain])
+        for query, radius in zip(queries[::5], true[::5, -1] * (1 + 1e-9)):
+            found, expected = (
+                each.radius_neighbors(query[None, :], radius, return_distance=False) for each in (model, exact)
+            )
+            assert_array_equal(np.sort(found[0]), np.sort(expected[0]))

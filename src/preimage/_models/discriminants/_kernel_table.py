@@ -65,6 +65,8 @@ def select_points(
         # In double precision: the same rows are chosen whatever the type of the data.
         rows = X if is_lazy(X) or data.kernel.points_are_row_numbers else in_double(X)
         landmarks = chosen.select(data.kernel, rows, rng=rng).required()
+        if data.kept is not None and landmarks.indices is not None:
+            landmarks = replace(landmarks, indices=data.kept[landmarks.indices])
         return landmarks.points, replace(landmarks, factor=None)
     points = own_copy(as_points(chosen if is_foreign(chosen) else np.asarray(to_dense(chosen))), chosen)
     if data.kernel.points_are_row_numbers or points.ndim != 2 or points.shape[1] != X.shape[1]:

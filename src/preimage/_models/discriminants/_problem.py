@@ -35,6 +35,8 @@ class LabelledData:
     classes : array of shape (n_classes,)
     weights : array of shape (n,) or None
         None is one each.
+    kept : integer array of shape (n,) or None
+        Numbers of these rows among those that were given, where some were left out.
     """
 
     kernel: Kernel
@@ -42,6 +44,7 @@ class LabelledData:
     codes: Array
     classes: Array
     weights: Array | None
+    kept: Array | None = None
 
     @property
     def n_classes(self) -> int:
@@ -60,7 +63,7 @@ class LabelledData:
 
     def without_rows(self) -> "LabelledData":
         """Kernel and classes alone, to keep for later batches."""
-        return replace(self, X=None, codes=None, weights=None)
+        return replace(self, X=None, codes=None, weights=None, kept=None)
 
 
 @dataclass(frozen=True)

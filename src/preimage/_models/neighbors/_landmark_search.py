@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from sklearn.cluster import MiniBatchKMeans
 
-from preimage._engine.arrays import itemsize, take_rows, to_numpy
+from preimage._engine.arrays import epsilon, itemsize, take_rows, to_numpy
 from preimage._engine.progress import stage
 from preimage._engine.rows import cut, map_rows
 from preimage._engine.typing import Array
 from preimage._engine.warnings import unwarned
-from preimage._models.neighbors._measures import NEGATIVE, FeatureMeasure, doubled
+from preimage._models.neighbors._measures import NEGATIVE, ROUNDING, FeatureMeasure, doubled
 from preimage._models.neighbors._search import (
     BlockSearch,
     Found,
@@ -37,9 +37,13 @@ ROWS_PER_LANDMARK = 10
 CELLS_PER_ROOT = 1.5
 # Rows per cell from which centres are found.
 ROWS_PER_CELL = 50
-# Relative slack of bounds for rounding errors, by bytes per kernel value: those of coordinates in single precision are
-# 1e-7, of residuals 1e-9 of k(x, x) in double precision. Ten times more would leave copies of rows uncertain.
+# Relative slack of bounds for rounding errors, by bytes per kernel value. Values of a precomputed matrix in single
+# precision also move squared distances by this fraction of k(x, x).
 SLACK = {8: 1e-5, 4: 1e-3}
+# Errors of (y, r) in units of the last place of single precision, and of squared distances made of them. Coordinates
+# are rounded once; lengths of what they leave are roots of differences with errors of 1e-16 of k(x, x), 1e-8 of its
+# root. With rows of very different lengths, that is all that their distances tell.
+ROUNDINGS = 8
 # Candidates of several queries for which kernel values are computed together, each query with all of them: a call takes
 # as long as 500 values, and ten times more candidates would mostly be compared with the wrong queries.
 CANDIDATES_TOGETHER = 256
@@ -178,14 +182,15 @@ class LandmarkSearch(Search):
         widest = int(np.sort(np.diff(self.starts))[-self.settings.n_cells :].sum())
 
         def fill(rows: slice) -> None:
-            candidates, rest = self._candidates(*self._located(Z[rows]), k)
+            signatures, distances = self._located(Z[rows])
+            candidates, rest = self._candidates(signatures, distances, k)
             for part in cut(len(candidates), max(1, CANDIDATES_TOGETHER // self.settings.n_candidates)):
                 here = slice(rows.start + part.start, rows.start + part.stop)
                 best = ranked_together(self.measure, Z[here], diagonal[here], candidates[part])
                 for query, (keys, numbers) in zip(range(here.start, here.stop), best, strict=True):
                     found.keys[query], found.numbers[query] = keys[:k], numbers[:k]
             last = found.keys[rows, -1]
-            found.certain[rows] = last <= self._surely(rest, diagonal[rows] + last)
+            found.certain[rows] = last <= self._surely(rest, diagonal[rows] + last, self._errors(signatures))
 
         over_blocks(fill, Z, BYTES_PER_BOUND * widest, MOST_QUERIES)
         return found
@@ -244,9 +249,17 @@ class LandmarkSearch(Search):
     def _located(self, Z: Array) -> tuple[np.ndarray, np.ndarray]:
         """(y, r) of queries, and their squared distances from the centres of all cells."""
         signatures = self.chart(Z)
-        squares = np.sum(self.centers * self.centers, axis=1)
-        distances = squares - 2 * signatures @ self.centers.T + np.sum(signatures * signatures, axis=1)[:, None]
+        found, centers = signatures.astype(np.float64), self.centers.astype(np.float64)
+        distances = np.sum(centers * centers, axis=1) - 2 * found @ centers.T + np.sum(found * found, axis=1)[:, None]
         return signatures, np.maximum(distances, 0)
+
+    def _errors(self, signatures: np.ndarray) -> np.ndarray:
+        """Largest errors of distances from (y, r) of queries, by rounding of both ends, shape (q,).
+
+        They depend on the lengths of φ(x), not only of φ(x) − μ. A row near to the query is about as long.
+        """
+        lengths = np.sqrt(np.sum(signatures.astype(np.float64) ** 2, axis=1))
+        return ROUNDINGS * epsilon(np.float32) * (lengths + self.chart.squared_norm**0.5 / self.chart.scale)
 
     def _candidates(self, signatures: np.ndarray, distances: np.ndarray, k: int) -> tuple[list[np.ndarray], np.ndarray]:
         """The candidates of every query, and lower bounds of squared distances for all other rows."""
@@ -286,8 +299,9 @@ class LandmarkSearch(Search):
             # About the centre of the cell, so that single precision has digits left for rows near to it.
             shifted, moved = rows - self.centers[cell], signatures[queries] - self.centers[cell]
             found = moved @ (-2 * shifted.T)
-            found += np.einsum("ij,ij->i", shifted, shifted)
-            found += np.einsum("ij,ij->i", moved, moved)[:, None]
+            rounding = np.float32(1 - ROUNDINGS * epsilon(np.float32))
+            found += rounding * np.einsum("ij,ij->i", shifted, shifted)
+            found += rounding * np.einsum("ij,ij->i", moved, moved)[:, None]
             columns = offsets.ravel()[here, None] + np.arange(rows.shape[0])
             bounds[queries[:, None], columns] = found
         return bounds
@@ -300,7 +314,7 @@ class LandmarkSearch(Search):
 
     def _not_beyond(self, signature: np.ndarray, distances: np.ndarray, diagonal: float, radius: float) -> np.ndarray:
         """Rows that may be at distances of at most `radius` from a query."""
-        limit = self._possibly(radius**2, diagonal)
+        limit = self._possibly(radius**2, diagonal, float(self._errors(signature[None, :])[0]))
         near = np.flatnonzero(np.maximum(np.sqrt(distances) - self.radii, 0.0) ** 2 <= limit)
         places = [np.arange(self.starts[cell], self.starts[cell + 1]) for cell in near]
         chosen = np.concatenate([np.empty(0, dtype=int), *places])
@@ -311,13 +325,20 @@ class LandmarkSearch(Search):
         kernel = self.measure.kernel  # evaluated on rows in double precision, or precomputed
         return SLACK[itemsize(kernel.value_type(self.measure.points)) if kernel.points_are_row_numbers else 8]
 
-    def _surely(self, bound: np.ndarray, size: np.ndarray) -> np.ndarray:
-        """The squared distance that a row with a lower bound has at least, whatever rounding errors are."""
-        return bound * self.chart.scale**2 * (1 - self._slack) - self._slack * size
+    @property
+    def _rounding(self) -> float:
+        """Errors of squared distances relative to k(x, x)."""
+        return self._slack if self._slack > SLACK[8] else ROUNDING * epsilon(np.float64)
 
-    def _possibly(self, squared: float, size: float) -> float:
+    def _surely(self, bound: np.ndarray, size: np.ndarray, errors: np.ndarray) -> np.ndarray:
+        """The squared distance that a row with a lower bound has at least, whatever rounding errors are."""
+        least = np.maximum(np.sqrt(np.maximum(bound, 0.0)) - errors, 0.0) * self.chart.scale
+        return least**2 * (1 - self._slack) - self._rounding * size
+
+    def _possibly(self, squared: float, size: float, error: float) -> float:
         """The lower bound that a row at a squared distance has at most: the inverse of `_surely`."""
-        return (squared + self._slack * (size + squared)) / (1 - self._slack) / self.chart.scale**2
+        most = np.sqrt((squared + self._rounding * (size + squared)) / (1 - self._slack)) / self.chart.scale
+        return float(most + error) ** 2 * (1 + self._slack)
 
 
 def _cells(signatures: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

@@ -48,6 +48,10 @@ class Measure(ABC):
         """‖φ(z) − φ(x)‖ of settled keys."""
 
     @abstractmethod
+    def rounding(self, keys: np.ndarray, diagonal: float, numbers: np.ndarray) -> float:
+        """Largest rounding error of the keys of one query, where k(z, z) is `diagonal`, with rows as near as these."""
+
+    @abstractmethod
     def taken(self, numbers: np.ndarray) -> Measure:
         """The measure for the rows with these numbers, in double precision."""
 
@@ -100,6 +104,10 @@ class FeatureMeasure(Measure):
     def settled(self, keys: np.ndarray, diagonal: np.ndarray, numbers: np.ndarray) -> np.ndarray:
         size = np.abs(diagonal) + np.abs(self.diagonal[numbers])
         return np.where(keys <= ROUNDING * epsilon(self._dtype) * size, 0.0, keys)
+
+    def rounding(self, keys: np.ndarray, diagonal: float, numbers: np.ndarray) -> float:
+        size = abs(diagonal) + float(np.max(np.abs(self.diagonal[numbers])))
+        return ROUNDING * epsilon(self._dtype) * size
 
     @property
     def _dtype(self) -> Any:
@@ -157,6 +165,9 @@ class InputMeasure(Measure):
 
     def settled(self, keys: np.ndarray, diagonal: np.ndarray, numbers: np.ndarray) -> np.ndarray:
         return keys
+
+    def rounding(self, keys: np.ndarray, diagonal: float, numbers: np.ndarray) -> float:
+        return np.inf  # of a matrix product, it depends on where all rows are
 
     @unwarned()
     def distances(self, keys: np.ndarray) -> np.ndarray:

@@ -73,24 +73,40 @@ class BlockSearch(Search):
     measure: Measure
 
     def nearest(self, Z: Array, diagonal: np.ndarray, k: int) -> Found:
-        found = Found.room(Z.shape[0], k)
-        keys, further = self.measure.keys(Z, diagonal), min(self.measure.points.shape[0], k + FURTHER)
+        found, n = Found.room(Z.shape[0], k), self.measure.points.shape[0]
+        keys, further = self.measure.keys(Z, diagonal), min(n, k + FURTHER)
+        is_doubtful = np.zeros(Z.shape[0], dtype=bool)
 
         def fill(rows: slice) -> None:
             values = keys(rows)
             if self.measure.is_single:
-                for query, candidates in zip(range(rows.start, rows.stop), smallest(values, further), strict=True):
-                    best = ranked(self.measure, Z[query : query + 1], diagonal[query : query + 1], candidates)
+                for query, row, candidates in zip(
+                    range(rows.start, rows.stop), values, smallest(values, further), strict=True
+                ):
+                    here = slice(query, query + 1)
+                    best = ranked(self.measure, Z[here], diagonal[here], candidates)
                     found.keys[query], found.numbers[query] = best[0][:k], best[1][:k]
+                    # Rows that are no candidates are farther than the last of them, up to rounding errors.
+                    rounding = self.measure.rounding(row[candidates], diagonal[query], candidates)
+                    is_doubtful[query] = further < n and best[0][k - 1] > np.max(row[candidates]) - rounding
                 return
             numbers = smallest(values, k)
             pairs = np.take_along_axis(values, numbers, axis=1), diagonal[rows, None], numbers
             found.keys[rows], found.numbers[rows] = in_order(self.measure.settled(*pairs), numbers)
 
         self._over_blocks(fill, Z)
+        if len(doubtful := np.flatnonzero(is_doubtful)):
+            again = self.exact_nearest(take_rows(Z, doubtful), diagonal[doubtful], k)
+            found.keys[doubtful], found.numbers[doubtful] = again.keys, again.numbers
         return found
 
+    def exact_nearest(self, Z: Array, diagonal: np.ndarray, k: int) -> Found:
+        """`nearest` in double precision, of all pairs."""
+        return self._in_double().nearest(doubled(self.measure.kernel, Z), diagonal, k)
+
     def within(self, Z: Array, diagonal: np.ndarray, radius: float) -> list[tuple[np.ndarray, np.ndarray]]:
+        if self.measure.is_single:  # errors of its distances would decide which rows are within the radius
+            return self._in_double().within(doubled(self.measure.kernel, Z), diagonal, radius)
         found: list[Any] = [None] * Z.shape[0]
         keys, every = self.measure.keys(Z, diagonal), np.arange(self.measure.points.shape[0])
 
@@ -102,6 +118,11 @@ class BlockSearch(Search):
 
         self._over_blocks(fill, Z)
         return found
+
+    def _in_double(self) -> BlockSearch:
+        if not self.measure.is_single:
+            return self
+        return BlockSearch(self.measure.taken(np.arange(self.measure.points.shape[0])))
 
     def _over_blocks(self, fill: Any, Z: Array) -> None:
         over_blocks(fill, Z, 8 * ARRAYS_OF_PAIRS * self.measure.points.shape[0], MOST_QUERIES)
@@ -143,7 +164,7 @@ class InputSearch(Search):
             has_ties[query] = wanted < n and keys[k - 1] == keys[-1]
             found.keys[query], found.numbers[query] = keys[:k], numbers[:k]
         if len(tied := np.flatnonzero(has_ties)):
-            again = BlockSearch(self.measure).nearest(take_rows(Z, tied), diagonal[tied], k)
+            again = BlockSearch(self.measure).exact_nearest(take_rows(Z, tied), diagonal[tied], k)
             found.keys[tied], found.numbers[tied] = again.keys, again.numbers
         return found
 

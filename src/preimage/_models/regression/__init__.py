@@ -11,3 +11,4 @@ from preimage._models.regression._losses import (
     OneClassLoss,
     SoftmaxLoss,
 )
+from preimage._models.regression._predictive_variance import MOST_ROWS, PredictiveVariance
