@@ -147,6 +147,16 @@ def cholesky(A: Array) -> Array | None:
     return factor if bool(xp.all(xp.isfinite(factor))) else None
 
 
+def solve_factored(L: Array, R: Array) -> Array:
+    """(LLᵀ)⁻¹ R for the lower triangular factor of a matrix on a device, and R of shape (p,) or (p, k)."""
+    if is_torch_array(L):
+        import torch
+
+        return torch.cholesky_solve(R[:, None], L)[:, 0] if R.ndim == 1 else torch.cholesky_solve(R, L)
+    xp = array_namespace(L)
+    return xp.linalg.solve(L.T, xp.linalg.solve(L, R))
+
+
 @contextmanager
 def _explained(A: Array) -> Iterator[None]:
     """Say why NumPy gives a matrix up, in calls below the public ones, which say it of themselves."""
