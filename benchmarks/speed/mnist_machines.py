@@ -88,7 +88,7 @@ def measured(job):
         "device": device,
     }
     if job["machine"] != "SVC":
-        result |= {"iterations": int(model.n_iter_), "gap": float(np.max(model.duality_gap_))}
+        result |= {"iterations": int(model.n_iter_), "gap": float(max(model.duality_gap_))}
     if job["device"] == "cuda":
         result["device_peak"] = int(torch.cuda.max_memory_allocated())
     return result

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from preimage._engine.arrays import array_namespace, device_kwargs, epsilon, from_numpy, take_columns, to_numpy
-from preimage._engine.linalg import eigvalsh
+from preimage._engine.linalg import eigvalsh, inverse_of_triangle
 from preimage._engine.progress import stage
 from preimage._engine.rows import map_rows
 from preimage._engine.typing import Array, Rows
@@ -17,7 +17,7 @@ from preimage._models.regression._interior_point import minimize_intervals
 from preimage._models.regression._landmark_ridge import nested_frame
 from preimage._models.regression._losses import IntervalLoss, Loss
 from preimage._models.regression._newton import minimize_smooth
-from preimage._models.regression._solution import Problem, Solution, factor, inverse_factor, relative_gap
+from preimage._models.regression._solution import Problem, Solution, factor, relative_gap
 from preimage.feature_space import Expansion
 from preimage.kernels import Kernel
 
@@ -213,7 +213,7 @@ def left_out_values(problem: Problem, solution: Solution) -> Array:
     rows, xp = problem.rows, array_namespace(solution.F)
     ridge = from_numpy(np.diag(2 * problem.alpha * problem.rows.penalized[:, 0]), solution.F)
     multipliers, squares = problem.weights[:, None] * solution.A, rows.squares(solution.stiffness)
-    roots = [inverse_factor(factor(squares[c, ...] + ridge)) for c in range(squares.shape[0])]
+    roots = [inverse_of_triangle(factor(squares[c, ...] + ridge)) for c in range(squares.shape[0])]
     h = rows.forms(xp.stack(roots))
     if problem.loss.is_joint:
         return map_rows(_jointly_left_out, solution.F, multipliers, h, problem.weights, rows=JOINT_ROWS)

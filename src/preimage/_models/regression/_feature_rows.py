@@ -17,6 +17,7 @@ from preimage._engine.arrays import (
     is_foreign,
     is_lazy,
     itemsize,
+    take_columns,
     take_rows,
     to_device_of,
     to_numpy,
@@ -31,6 +32,8 @@ from preimage.feature_space import Expansion, require_finite
 # Rows per block, relative to the number of columns, as in least squares: smaller blocks spend their time in adding
 # matrices of all pairs of columns.
 BLOCK_ROWS = 4
+# Matrices of all pairs of columns for each function: its sum over rows, and the factor of that.
+MATRICES = 2
 # Numbers of which a product consists that is added to a sum: 64 MB of single precision, enough to keep all cores busy.
 PRODUCT_ENTRIES = 2**24
 
@@ -81,10 +84,14 @@ class FeatureRows:
         factors = from_numpy(np.where(np.arange(rows.n_columns) < m, 1 / unit, 1.0), frame.coefficients)
         return cls(frame, _scaled(rows.rows, factors, rows._block_rows), True, intercept, unit, capacity)
 
-    def chosen(self, numbers: np.ndarray) -> FeatureRows:
-        """Some of the rows, in the same unit; they are kept."""
+    def chosen(self, numbers: np.ndarray, size: int | None = None) -> FeatureRows:
+        """Some of the rows, and their first `size` coordinates, in the same unit; they are kept."""
+        m = len(self.frame)
         rows = self._features(take_rows(self.rows, numbers))
-        return replace(self, rows=rows, is_kept=True)
+        if size is None or size >= m:
+            return replace(self, rows=rows, is_kept=True)
+        columns = np.append(np.arange(size), np.arange(m, self.n_columns))
+        return replace(self, frame=self.frame[:size], rows=take_columns(rows, columns), is_kept=True)
 
     @property
     def n_columns(self) -> int:
@@ -98,9 +105,10 @@ class FeatureRows:
 
     @property
     def columns_at_once(self) -> int:
-        """How many functions may be fitted together, each of which needs a few matrices of all pairs of columns."""
-        place = self.rows if self.is_kept and is_foreign(self.rows) else np.empty(0)
-        return max(1, work_memory(place) // (4 * 8 * self.n_columns**2))
+        """How many functions may be fitted together, each of which needs two matrices of all pairs of columns."""
+        is_on_device = self.is_kept and is_foreign(self.rows)
+        room = memory_budget(None, self.rows) if is_on_device else work_memory(np.empty(0))
+        return max(1, room // (MATRICES * 8 * self.n_columns**2))
 
     def near(self, numbers: np.ndarray) -> Array:
         """Numbers in double precision on the device that keeps the rows, where passes over these take and return them.
@@ -128,6 +136,14 @@ class FeatureRows:
         """
         function = partial(_block_squares, negligible=np.broadcast_to(negligible, D.shape[1:]))
         return function(self.rows, D) if self.is_kept and not is_lazy(self.rows) else self._sum(function, D)
+
+    def add_squares(self, total: list[Array], D: Array) -> None:
+        """Add `squares` to the matrices of a list, without others of their size where rows are kept."""
+        if self.is_kept and not is_lazy(self.rows):
+            _add_squares(total, self.rows, D, np.zeros(D.shape[1]))
+        else:
+            for matrix, new in zip(total, self._sum(partial(_block_squares, negligible=np.zeros(D.shape[1])), D)):
+                matrix += new
 
     def forms(self, roots: Array) -> Array:
         r""":math:`\|R_c \tilde g_i\|^2` for roots (k, p, p): shape (n, k)."""
@@ -164,21 +180,34 @@ class FeatureRows:
 
 
 def _block_squares(G: Array, D: Array, negligible: np.ndarray) -> Array:
-    """Sums over all rows of G, whose products are as large as possible: few rows matter where functions are right."""
-    xp, (n, p) = array_namespace(D), G.shape
+    """Sums over all rows of G."""
+    xp, p = array_namespace(D), G.shape[1]
     out = xp.zeros((D.shape[1], p, p), dtype=xp.float64, **device_kwargs(D))
-    for c in range(D.shape[1]):
-        if c > 0 and bool(xp.all(D[:, c] == D[:, c - 1])):  # as at the start, where all rows count alike
-            out[c, ...] = out[c - 1, ...]
-            continue
+    equal = [c > 0 and bool(xp.all(D[:, c] == D[:, c - 1])) for c in range(D.shape[1])]
+    if all(equal[1:]):  # as at the start, where all rows count alike
+        _add_squares([out[0, ...]], G, D[:, :1], negligible)
+        out[1:, ...] = out[:1, ...]
+    else:
+        _add_squares([out[c, ...] for c in range(D.shape[1])], G, D, negligible)
+    return out
+
+
+def _add_squares(out: list[Array], G: Array, D: Array, negligible: np.ndarray) -> None:
+    """Products are as large as possible: few rows matter where functions are right."""
+    xp, (n, p) = array_namespace(D), G.shape
+    for c, total in enumerate(out):
         for sign in (1.0, -1.0):
             chosen = xp.nonzero(sign * D[:, c] > float(negligible[c]))[0]
             for part in cut(chosen.shape[0], max(1, PRODUCT_ENTRIES // p)):
                 numbers = chosen[part]
                 rows = G[part, :] if chosen.shape[0] == n else _taken(G, numbers)
                 scaled = rows * to_device_of(xp.sqrt(xp.abs(_taken(D[:, c], numbers))), G)[:, None]
-                out[c, ...] += sign * _double(scaled.T @ scaled, D)
-    return out
+                product = scaled.T @ scaled
+                product = to_numpy(product) if isinstance(D, np.ndarray) else product
+                if isinstance(product, np.ndarray):  # without a copy in double precision
+                    (np.add if sign > 0 else np.subtract)(total, product, out=total)
+                else:
+                    total += sign * in_double(product)
 
 
 def _taken(array: Array, numbers: Array) -> Array:

@@ -10,7 +10,16 @@ from typing import Any
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from preimage._engine.arrays import array_namespace, as_points, device_kwargs, from_numpy, is_lazy, to_numpy
+from preimage._engine.arrays import (
+    array_namespace,
+    as_points,
+    device_kwargs,
+    from_numpy,
+    in_precision,
+    is_foreign,
+    is_lazy,
+    to_numpy,
+)
 from preimage._engine.linalg import rank_tolerance
 from preimage._engine.rows import block_shape, sum_rows
 from preimage._engine.typing import Array, Rows
@@ -205,6 +214,8 @@ def nested_frame(kernel: Kernel, points: Array) -> Expansion:
     are the rows of the factor G with GGᵀ = CW⁻¹Cᵀ.
     """
     gram = Gram(kernel, points).dense()
+    if is_foreign(gram) and (inverse := GrowingSpan.nested_coefficients(gram)) is not None:
+        return Expansion(kernel, points, in_precision(inverse.T, gram.dtype))
     W = to_numpy(gram)
     rounding = rank_tolerance(W.shape[0], W.dtype) * float(np.max(np.diagonal(W), initial=0.0))
     # In single precision some landmarks of a wide kernel depend on others up to rounding. A diagonal of the size of

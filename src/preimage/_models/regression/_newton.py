@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from preimage._engine.arrays import array_namespace, device_kwargs, from_numpy, take_columns, to_numpy, with_rows
+from preimage._engine.arrays import array_namespace, from_numpy, take_columns, to_numpy, with_rows
 from preimage._engine.progress import stage
 from preimage._engine.typing import Array
 from preimage._models.regression._feature_rows import FeatureRows
@@ -31,8 +31,10 @@ MOST_IN_VAIN, ROUNDING = 3, 10
 STEP_RESIDUAL, MOST_PRODUCTS = 1e-2, 200
 # Rows of a pilot, whose minimum is where the iterations on all rows begin: a fraction of all, but so many for every
 # coordinate, and so many at all. With fewer, functions of the pilot fit its rows and not the others; problems of less
-# than four times as many rows save nothing.
+# than four times as many rows save nothing. It has a part of the coordinates, so that its matrices cost nothing; with
+# all of them it took as long as what follows it.
 PILOT_FRACTION, PILOT_ROWS, LEAST_PILOT, WORTH_PILOT = 8, 4, 1000, 4
+PILOT_PART, LEAST_PART = 4, 50
 # A pilot ends when its objective falls by less than this fraction of it: its minimum is another one anyway.
 PILOT_FALL = 1e-2
 # Rows for every coordinate of which a matrix that only preconditions consists. The product of the inverse and the true
@@ -151,8 +153,8 @@ class _Point:
         squares, is_exact = matrices.of(D)
         xp = array_namespace(self.V)
         if is_exact and not loss.is_joint:
-            return -xp.stack([solved(_ridged(S, ridge), self.gradient[:, c]) for c, S in enumerate(squares)], axis=1)
-        factors = [_ridged(S, ridge) for S in squares]
+            return -xp.stack([solved(factor(S, ridge), self.gradient[:, c]) for c, S in enumerate(squares)], axis=1)
+        factors = [factor(S, ridge) for S in squares]
         alone = lambda R: xp.stack([solved(L, R[:, c]) for c, L in enumerate(factors)], axis=1)
         if not loss.is_joint:
             product = lambda W: ridge * W + rows.sums(D * rows.values(W))
@@ -296,8 +298,7 @@ class _Matrices:
             return _each(self.rows.squares(from_numpy(_sampled(to_numpy(D), most), D))), False
         change = None if self.D is None else D - self.D
         if change is not None and _counts(change).sum() <= WORTH_UPDATING * counts.sum():
-            for S, update in zip(self.S, _each(self.rows.squares(change)), strict=True):
-                S += update
+            self.rows.add_squares(self.S, change)
         else:
             self.S = _each(self.rows.squares(D))
         self.D = D
@@ -336,19 +337,18 @@ def _sampled(D: np.ndarray, size: int) -> np.ndarray:
     return out
 
 
-def _ridged(S: Array, ridge: Array) -> Array:
-    xp = array_namespace(S)
-    return factor(S + ridge * xp.eye(S.shape[0], dtype=S.dtype, **device_kwargs(S)))
-
-
 def _start_of_sample(problem: Problem, max_iter: int) -> Array | None:
-    """The minimum for a sample of the rows, or None where a sample would be too small to tell of the others."""
-    n = problem.Y.shape[0]
-    size = max(PILOT_ROWS * problem.rows.n_columns, n // PILOT_FRACTION, LEAST_PILOT)
+    """The minimum along a part of the frame for a sample of the rows, or None where that would be too little."""
+    n, m = problem.Y.shape[0], len(problem.rows.frame)
+    part = max(min(m, LEAST_PART), m // PILOT_PART)
+    size = max(PILOT_ROWS * (part + problem.rows.intercept), n // PILOT_FRACTION, LEAST_PILOT)
     if not problem.rows.is_kept:
         size = min(size, problem.rows.capacity // 2)
-    if n < WORTH_PILOT * size or size < PILOT_ROWS * problem.rows.n_columns:
+    if n < WORTH_PILOT * size or size < PILOT_ROWS * (part + problem.rows.intercept):
         return None
     numbers = np.sort(np.random.default_rng(0).choice(n, size, replace=False))
-    pilot = problem.of_rows(numbers)
-    return minimize_smooth(pilot, None, tol=PILOT_FALL, max_iter=max_iter, least_fall=PILOT_FALL).V
+    pilot = problem.of_rows(numbers, part)
+    V = to_numpy(minimize_smooth(pilot, None, tol=PILOT_FALL, max_iter=max_iter, least_fall=PILOT_FALL).V)
+    start = np.zeros((problem.rows.n_columns, V.shape[1]))
+    start[:part], start[m:] = V[:part], V[part:]
+    return from_numpy(start, problem.Y)

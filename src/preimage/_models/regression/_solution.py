@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_solve, cholesky, solve_triangular
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from preimage._engine.arrays import (
     array_namespace,
@@ -111,11 +111,11 @@ class Problem:
         """The problem of some of the functions alone."""
         return replace(self, Y=take_columns(self.Y, columns))
 
-    def of_rows(self, numbers: np.ndarray) -> Problem:
-        """The problem of some of the rows, which stand for all."""
+    def of_rows(self, numbers: np.ndarray, size: int) -> Problem:
+        """The problem of some of the rows, which stand for all, and of the first functions of the frame."""
         part = replace(self, Y=take_rows(self.Y, numbers), weights=take_rows(self.weights, numbers))
         weights = part.weights * (self.total / part.total) if part.total > 0 else part.weights
-        return replace(part, rows=self.rows.chosen(numbers), weights=weights)
+        return replace(part, rows=self.rows.chosen(numbers, size), weights=weights)
 
 
 @dataclass(frozen=True)
@@ -155,24 +155,32 @@ def relative_gap(problem: Problem, solution: Solution) -> tuple[np.ndarray, np.n
     return objective, gap / np.maximum(np.abs(objective), problem.nearly_nothing)
 
 
-def factor(S: Array) -> Array:
-    """The lower Cholesky factor of a positive semidefinite matrix, shifted where rounding has made it indefinite."""
+def factor(S: Array, ridge: Array | None = None) -> Array:
+    """The Cholesky factor L of a positive semidefinite matrix and a diagonal one, shifted where rounding demands it.
+
+    What is above the diagonal of L is of no meaning.
+    """
     xp = array_namespace(S)
-    identity = xp.eye(S.shape[0], dtype=S.dtype, **device_kwargs(S))
-    shift, step = 0.0, FIRST_SHIFT * max(float(xp.linalg.trace(S)), np.finfo(float).tiny)
+    ridge = xp.zeros_like(S[:, 0]) if ridge is None else ridge[:, 0]
+    trace = float(xp.linalg.trace(S) + xp.sum(ridge))
+    shift, step = 0.0, FIRST_SHIFT * max(trace, np.finfo(float).tiny)
     while True:
-        if (L := _cholesky(S + shift * identity)) is not None:
+        if (L := _cholesky(S, ridge + shift)) is not None:
             return L
         if not np.isfinite(step):
             raise LinAlgError("A matrix of a step has no finite factor.")
         shift, step = step, NEXT_SHIFT * step
 
 
-def _cholesky(S: Array) -> Array | None:
+def _cholesky(S: Array, ridge: Array) -> Array | None:
+    """The factor of S and a diagonal, or None where rounding has made the sum indefinite."""
     if not isinstance(S, np.ndarray):
-        return cholesky_or_none(S)
-    try:
-        return np.asarray(cholesky(S, lower=True, check_finite=False))
+        xp = array_namespace(S)
+        return cholesky_or_none(S + ridge * xp.eye(S.shape[0], dtype=S.dtype, **device_kwargs(S)))
+    A = S.copy()
+    A.ravel()[:: len(A) + 1] += ridge
+    try:  # of the transpose, which LAPACK needs no copy of
+        return np.asarray(cho_factor(A.T, lower=True, overwrite_a=True, check_finite=False)[0])
     except LinAlgError:
         return None
 
@@ -182,11 +190,3 @@ def solved(L: Array, R: Array) -> Array:
     if not isinstance(L, np.ndarray):
         return solve_factored(L, R)
     return np.asarray(cho_solve((L, True), R, check_finite=False))
-
-
-def inverse_factor(L: Array) -> Array:
-    """L⁻¹."""
-    if not isinstance(L, np.ndarray):
-        xp = array_namespace(L)
-        return xp.linalg.solve(L, xp.eye(L.shape[0], dtype=L.dtype, **device_kwargs(L)))
-    return np.asarray(solve_triangular(L, np.eye(len(L)), lower=True, check_finite=False))
