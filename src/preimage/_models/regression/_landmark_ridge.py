@@ -73,6 +73,13 @@ class LeastSquares:
         merged = _triangle(xp.concat([self.triangle, other.triangle], axis=0))
         return LeastSquares(merged, self.count + other.count, self.n_targets, self.intercept)
 
+    def extended(self, count: int) -> LeastSquares:
+        """With so many more features, which are zero for all rows."""
+        xp, before = array_namespace(self.triangle), self.triangle.shape[1] - self.n_targets
+        zeros = xp.zeros((self.triangle.shape[0], count), dtype=self.triangle.dtype, **device_kwargs(self.triangle))
+        merged = xp.concat([self.triangle[:, :before], zeros, self.triangle[:, before:]], axis=1)
+        return LeastSquares(_triangle(merged), self.count, self.n_targets, self.intercept)
+
     def ridge(self, alpha: float) -> Ridge:
         """The minimum of Σ wᵢ‖yᵢ − b − Wᵀfᵢ‖² + α‖W‖² over W and b, for every number of leading features."""
         return Ridge(self, alpha)
@@ -308,11 +315,18 @@ class LandmarkRidge:
             )
             errors = errors / (Y.shape[1] * problem.count)
             alpha = float(alphas[int(np.argmin(errors))])
-        ridge = problem.ridge(alpha)
+        return cls.along(frame, problem.ridge(alpha), alphas, errors)
+
+    @classmethod
+    def along(
+        cls, frame: Expansion, ridge: Ridge, alphas: np.ndarray | None = None, errors: np.ndarray | None = None
+    ) -> LandmarkRidge:
+        """Solutions in a nested frame, as functions."""
+        device = frame.coefficients
         # From coordinates in the nested frame to coefficients of the images of points.
-        coefficients = to_numpy(frame.coefficients).astype(np.float64) @ ridge.coefficients
+        coefficients = to_numpy(device).astype(np.float64) @ ridge.coefficients
         return cls(
-            Expansion(kernel, points, from_numpy(coefficients, device)),
+            Expansion(frame.kernel, frame.points, from_numpy(coefficients, device)),
             from_numpy(ridge.intercept, device),
             ridge,
             frame @ from_numpy(ridge.directions, device),
