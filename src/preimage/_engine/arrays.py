@@ -284,6 +284,13 @@ def take_rows(array: Rows, indices: Array) -> Array:
     return array_namespace(array).take(array, from_numpy(indices, array, dtype=array_namespace(array).int64), axis=0)
 
 
+def take_columns(array: Array, indices: np.ndarray) -> Array:
+    """The columns with the given NumPy indices."""
+    if is_host(array):
+        return array[:, indices]
+    return array_namespace(array).take(array, from_numpy(indices, array, dtype=array_namespace(array).int64), axis=1)
+
+
 def with_rows(array: Array, numbers: np.ndarray, new: Array) -> Array:
     """A copy of `array` with the rows of the given NumPy numbers replaced by those of `new`."""
     order = np.arange(array.shape[0])

@@ -147,6 +147,29 @@ def cholesky(A: Array) -> Array | None:
     return factor if bool(xp.all(xp.isfinite(factor))) else None
 
 
+def inverse_of_triangle(L: Array) -> Array:
+    """L⁻¹ for a lower triangular matrix; what is above its diagonal has no part in it."""
+    if isinstance(L, np.ndarray):
+        return np.asarray(linalg.solve_triangular(L, np.eye(len(L), dtype=L.dtype), lower=True, check_finite=False))
+    xp = array_namespace(L)
+    identity = xp.eye(L.shape[0], dtype=L.dtype, **device_kwargs(L))
+    if is_torch_array(L):
+        import torch
+
+        return torch.linalg.solve_triangular(L, identity, upper=False)
+    return xp.linalg.solve(xp.tril(L), identity)
+
+
+def solve_factored(L: Array, R: Array) -> Array:
+    """(LLᵀ)⁻¹ R for the lower triangular factor of a matrix on a device, and R of shape (p,) or (p, k)."""
+    if is_torch_array(L):
+        import torch
+
+        return torch.cholesky_solve(R[:, None], L)[:, 0] if R.ndim == 1 else torch.cholesky_solve(R, L)
+    xp = array_namespace(L)
+    return xp.linalg.solve(L.T, xp.linalg.solve(L, R))
+
+
 @contextmanager
 def _explained(A: Array) -> Iterator[None]:
     """Say why NumPy gives a matrix up, in calls below the public ones, which say it of themselves."""
@@ -571,9 +594,7 @@ def _trusted_inverse_factor(K: Array) -> Array | None:
     if isinstance(L, np.ndarray):
         with large_decomposition(K.shape[0]):
             return np.linalg.inv(L)
-    import torch
-
-    return torch.linalg.solve_triangular(L, torch.eye(K.shape[0], dtype=K.dtype, device=K.device), upper=False)
+    return inverse_of_triangle(L)
 
 
 def fix_signs(vectors: Array) -> Array:

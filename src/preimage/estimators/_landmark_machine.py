@@ -146,11 +146,14 @@ class LandmarkMachine(HasLandmarks, ReportsProgress, Estimator, ABC):
         return LabelledRows(kernel, kernel.inputs(X), y[kept], weights[kept], kept)
 
     def _select(self, kernel: Kernel, inputs: Array) -> Landmarks:
-        chosen = self.landmarks
-        if isinstance(chosen, LandmarkSelector):
-            return chosen.select(kernel, inputs)
-        selector = SparseGreedy(int(chosen)) if isinstance(chosen, Integral) else as_landmarks(chosen)
-        return selector.select(kernel, inputs, rng=generator(self.random_state))
+        rng = None if isinstance(self.landmarks, LandmarkSelector) else generator(self.random_state)
+        return self._selector().select(kernel, inputs, rng=rng)
+
+    def _selector(self) -> LandmarkSelector:
+        """What `landmarks` means."""
+        return (
+            SparseGreedy(int(self.landmarks)) if isinstance(self.landmarks, Integral) else as_landmarks(self.landmarks)
+        )
 
     def _map_outputs(self, function: Callable[[Output, Array], Array], X: Rows) -> Array:
         """`function` of the output and of function values at the rows of X; lazy for a Dask array."""
@@ -256,4 +259,8 @@ class ClassesOfMachine(AnyDeviceClassifierMixin):
         self.classes_ = np.unique(y)
         require_classes(self, self.classes_)
         self._output = OneVsRest(self.classes_)
-        return self._output.signs(y).astype(np.float64)
+        return self._signs(y)
+
+    def _signs(self, y: np.ndarray) -> np.ndarray:
+        """Targets ±1 of labels, shape (n, 1) for two classes, else (n, n_classes)."""
+        return OneVsRest(self.classes_).signs(y).astype(np.float64)

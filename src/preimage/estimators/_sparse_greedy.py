@@ -4,17 +4,25 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._engine.arrays import follow_rows, to_numpy
+from preimage._engine.arrays import follow_rows, in_memory, to_numpy
 from preimage._engine.finite import finite_log, finite_result, working_method
+from preimage._engine.progress import reports_progress
 from preimage._engine.typing import Array, Rows, Seed, Targets
-from preimage._engine.validation import Interval, StrOptions, check_model_inputs, count_rows
+from preimage._engine.validation import (
+    Interval,
+    StrOptions,
+    check_labels,
+    check_model_inputs,
+    check_parameters,
+    count_rows,
+)
 from preimage._models.machines import Logistic
 from preimage._models.regression import (
     CLASSIFICATION_LOSSES,
@@ -23,7 +31,7 @@ from preimage._models.regression import (
     Loss,
     SoftmaxLoss,
 )
-from preimage.estimators._classifier import with_class_weights
+from preimage.estimators._classifier import class_codes, with_class_weights
 from preimage.estimators._convex_fit import minimized
 from preimage.estimators._landmark_machine import (
     LANDMARK_MACHINE_CONSTRAINTS,
@@ -31,6 +39,14 @@ from preimage.estimators._landmark_machine import (
     LabelledRows,
     LandmarkMachine,
     ValuesOfMachine,
+)
+from preimage.estimators._machine_streams import (
+    Batch,
+    check_stream_settings,
+    learn,
+    learns_from_streams,
+    next_batch,
+    warn_of_fit,
 )
 from preimage.estimators._predictive_intervals import PredictiveIntervals, left_out_variance
 from preimage.landmarks import Landmarks, LandmarkSelector
@@ -46,8 +62,8 @@ class SparseGreedyPath:
     Attributes
     ----------
     n_landmarks : integer array of shape (m,)
-    residual_fraction : array of shape (m,)
-        Fraction of the trace of the kernel that the landmarks leave.
+    residual_fraction : array of shape (m,) or None
+        Fraction of the trace of the kernel that the landmarks leave; None after several batches of a stream.
     train_error : array of shape (m,)
         Mean squared error on the training targets, weighted as in `fit` (targets are ±1 for classifiers).
     test_error : array of shape (m,) or None
@@ -55,7 +71,7 @@ class SparseGreedyPath:
     """
 
     n_landmarks: np.ndarray
-    residual_fraction: np.ndarray
+    residual_fraction: np.ndarray | None
     train_error: np.ndarray
     test_error: np.ndarray | None
 
@@ -117,8 +133,8 @@ class SparseGreedyModel(LandmarkMachine):
         with working_method(f"{type(self).__name__}.path"):
             test_error = None if X is None else finite_result(self._test_errors(X, y))
             train_error = finite_result(regression.ridge.errors())
-        m, trace = len(self.landmarks_), self.landmarks_.trace
-        residual = self.landmarks_.residuals_path / trace if trace > 0 else np.zeros(m)
+        m, trace, left = len(self.landmarks_), self.landmarks_.trace, self.landmarks_.residuals_path
+        residual = None if left is None else left / trace if trace > 0 else np.zeros(m)
         return SparseGreedyPath(np.arange(1, m + 1), residual, train_error, test_error)
 
     def staged_predict(self, X: Rows) -> Iterator[Array]:
@@ -148,7 +164,27 @@ class SparseGreedyModel(LandmarkMachine):
             )
         return self._regression
 
+    def _learn(self, X: Rows, y: Targets, sample_weight: Targets, classes: Targets = None) -> None:
+        """Learn from a batch of a stream."""
+        check_parameters(self)
+        check_stream_settings(self)
+        if (stream := getattr(self, "_stream", None)) is None:
+            warn_of_fit(self)
+            X = np.asarray(X) if isinstance(X, np.memmap) else in_memory(X)
+            rows = self._read(X, y, in_memory(sample_weight))
+            batch = Batch(rows.inputs, self._targets_of_batch(rows.y, classes, True), rows.weights)
+            learn(self, batch, rows.kernel, self._selector(), lambda: self._select(rows.kernel, rows.inputs))
+        else:
+            X, y, weights = next_batch(self, X, y, sample_weight)
+            batch = Batch(X, self._targets_of_batch(y, classes, False), weights)
+            learn(self, batch, stream.kernel, self._selector(), None)
+
+    def _targets_of_batch(self, y: np.ndarray, classes: Targets, is_first: bool) -> np.ndarray:
+        """Targets (n, k) of the rows of a batch."""
+        return self._targets(y)
+
     def _solve(self, rows: LabelledRows, landmarks: Landmarks, targets: np.ndarray) -> Any:
+        self.__dict__.pop("_stream", None)
         if self.loss == SQUARED:
             return self._least_squares(rows, landmarks, targets)
         fitted = minimized(
@@ -376,6 +412,51 @@ class SparseGreedyRegressor(PredictiveIntervals, ValuesOfMachine, SparseGreedyMo
         self._predictive = None if squares is None else left_out_variance(self, rows, landmarks, targets, squares)
         return fitted
 
+    @available_if(learns_from_streams)
+    @reports_progress
+    def partial_fit(self, X: Rows, y: Targets, sample_weight: Targets | None = None) -> Self:
+        """Learn from a further batch of rows, with the squared loss; any split of the data gives the same model.
+
+        The first batch fixes the width of the kernel and gives the first landmarks; later ones add landmarks as in
+        `KernelPCA.partial_fit`, while they are fewer than `landmarks` asks for and leave much of the batch. Meanwhile
+        rows are kept, up to ten for each landmark. If landmarks join after more rows than that, the part of these along
+        them is unknown and counts as zero, with a warning: shuffle a sorted stream, or begin with a large batch. After
+        `fit` it begins anew, with a warning.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+        y : array of shape (n,) or (n, k)
+        sample_weight : array of shape (n,), optional
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from preimage import SparseGreedyRegressor
+        >>> X = np.random.default_rng(0).uniform(0, 10, size=(500, 1))
+        >>> model = SparseGreedyRegressor(20, gamma=0.5, alpha=0.01)
+        >>> for batch in np.array_split(X, 5):
+        ...     model = model.partial_fit(batch, np.sin(batch[:, 0]))
+        >>> bool(np.abs(model.predict(X) - np.sin(X[:, 0])).max() < 0.02)
+        True
+        """
+        self._learn(X, y, sample_weight)
+        return self
+
+    def _targets_of_batch(self, y: np.ndarray, classes: Targets, is_first: bool) -> np.ndarray:
+        before = None if is_first else self._output
+        targets = self._targets(y)
+        if before is not None and vars(before) != vars(self._output):
+            raise ValueError(
+                f"{type(self).__name__}.partial_fit needs targets as in the batches before; got an array of shape "
+                f"{y.shape}."
+            )
+        return targets
+
     def _loss(self) -> Loss:
         part = REGRESSION_LOSSES[self.loss]
         return part.made(**{name: float(getattr(self, name)) for name in part.parameters})
@@ -499,6 +580,62 @@ class SparseGreedyClassifier(ClassesOfMachine, SparseGreedyModel):
     def predict_log_proba(self, X: Rows) -> Array:
         """Logarithms of `predict_proba`, of the smallest positive number where a probability is zero."""
         return self._map_outputs(lambda output, values: finite_log(output.probabilities(values)), X)
+
+    @available_if(learns_from_streams)
+    @reports_progress
+    def partial_fit(self, X: Rows, y: Targets, classes: Targets = None, sample_weight: Targets | None = None) -> Self:
+        r"""Learn from a further batch of rows, with the squared or the logistic loss.
+
+        Landmarks are those of `SparseGreedyRegressor.partial_fit`. With the squared loss any split of the data gives
+        the same model on the same landmarks. With the logistic loss, rows that are gone count by a parabola,
+
+        .. math:: \min_v \; \sum_i w_i\, \ell(y_i, 	ilde g_i^	op v)
+            + 	frac12 (v - v_0)^	op \Lambda_0 (v - v_0),
+
+        with the functions :math:`v_0` of the batches before and the second derivative :math:`\Lambda_0` of the
+        objective there (G23): for one batch it is `fit`, for several that show the same it is close to that of all
+        rows. It forgets what only early batches showed: shuffle a sorted stream, or use the squared loss. Memory for
+        the square of classes times landmarks is needed.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+        y : array of shape (n,)
+            Labels, of some of the classes.
+        classes : array of shape (n_classes,), optional
+            All classes of the stream; needed in the first call unless its batch contains all of them.
+        sample_weight : array of shape (n,), optional
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.datasets import make_moons
+        >>> from preimage import SparseGreedyClassifier
+        >>> X, y = make_moons(400, noise=0.15, random_state=0)
+        >>> model = SparseGreedyClassifier(20, loss="logistic", gamma=2, alpha=0.1)
+        >>> for rows in np.array_split(np.arange(400), 4):
+        ...     model = model.partial_fit(X[rows], y[rows], classes=[0, 1])
+        >>> model.score(X, y) > 0.97
+        True
+        """
+        self._learn(X, y, sample_weight, classes)
+        return self
+
+    def _targets_of_batch(self, y: np.ndarray, classes: Targets, is_first: bool) -> np.ndarray:
+        given = None if classes is None else np.unique(check_labels(self, in_memory(classes), count_rows(classes)))
+        if is_first:
+            self._targets(y if given is None else given)
+        elif given is not None and not np.array_equal(given, self.classes_):
+            raise ValueError(
+                f"`classes` is {given.tolist()!r}; the first call of partial_fit had {self.classes_.tolist()!r}. Leave "
+                "it out, or give the same."
+            )
+        class_codes(y, self.classes_)  # which refuses labels of no class
+        return self._signs(y)
 
     def _row_weights(self, y: np.ndarray, weights: np.ndarray | None) -> np.ndarray | None:
         return with_class_weights(self, y, weights)

@@ -16,7 +16,7 @@ from preimage._engine.arrays import (
     take_rows,
     to_numpy,
 )
-from preimage._engine.linalg import orthogonalize, semidefinite_tolerance
+from preimage._engine.linalg import cholesky, inverse_of_triangle, orthogonalize, semidefinite_tolerance
 from preimage._engine.typing import Array
 from preimage._engine.warnings import warn_user
 from preimage.exceptions import IndefiniteKernelWarning
@@ -453,6 +453,19 @@ class GrowingSpan:
         span._checks_definiteness = False
         span.add_in_order()
         return span
+
+    @classmethod
+    def nested_coefficients(cls, gram: Array) -> Array:
+        """L⁻¹ for a kernel matrix W = LLᵀ on a device, if no point depends on those before it; otherwise None.
+
+        It is `coefficients` of `nested`, in double precision and in one step.
+        """
+        if (L := cholesky(in_double(gram))) is None:
+            return None
+        inverse, xp = inverse_of_triangle(L), array_namespace(L)
+        floor = value_rounding(Precomputed(gram), gram) * xp.linalg.diagonal(in_double(gram))
+        errors = (inverse * inverse) @ floor
+        return inverse if bool(xp.all(MARGIN * errors < 1.0)) else None
 
     def __len__(self) -> int:
         return len(self._factor)

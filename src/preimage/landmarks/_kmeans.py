@@ -8,13 +8,20 @@ import numpy as np
 from scipy import sparse
 
 from preimage._engine.arrays import (
+    array_namespace,
+    device_kwargs,
     from_numpy,
+    in_double,
+    in_precision,
+    is_host,
     is_sparse,
     squared_row_norms,
     take_rows,
+    to_dense,
     to_numpy,
 )
 from preimage._engine.finite import largest_entry
+from preimage._engine.rows import cut
 from preimage._engine.typing import Array, Seed
 from preimage._engine.validation import Interval
 from preimage.exceptions import UnsupportedKernelError
@@ -32,8 +39,9 @@ FIRST_NUMBER = 32
 RANDOM = 3 / 4
 # The others are drawn in rounds of an eighth of all: one after another would be slow, all at once would not be spread.
 ROUND = 8
-# Rows that are assigned to centres together: their distances to a thousand centres stay in the cache.
-TILE = 512
+# Rows that are assigned to centres together: their distances to a thousand centres stay in the cache. A device is busy
+# with many more, and ten times as many would only take more of its memory.
+TILE, DEVICE_TILE = 512, 2**14
 
 
 class KMeans(LandmarkSelector):
@@ -44,9 +52,9 @@ class KMeans(LandmarkSelector):
     part in the clustering. Centres are no rows of the data, so `Landmarks.indices` is None. For kernels with a kink,
     such as `Laplacian`, rows are better.
 
-    Lloyd's algorithm in single precision, on the host. Three quarters of the rows it starts from are random, the others
-    drawn with probability proportional to their squared distance from those before (k-means++, in two rounds): the
-    first go where data are dense, the others to the tails, which decide where the kernel is wide.
+    Lloyd's algorithm in single precision, where the rows are. Three quarters of the rows it starts from are random,
+    the others drawn with probability proportional to their squared distance from those before (k-means++, in two
+    rounds): the first go where data are dense, the others to the tails, which decide where the kernel is wide.
 
     Parameters
     ----------
@@ -133,71 +141,80 @@ class KMeans(LandmarkSelector):
 
 def _centers(rows: Array, number: int, max_iter: int, rng: np.random.Generator) -> Array:
     """Means of clusters of the rows, where the rows are."""
-    X = rows if is_sparse(rows) else to_numpy(rows)
-    single = _in_single(X)
+    single = _in_single(rows)
     start = _start(single, number, rng)
     labels, counts = _lloyd(single, start, max_iter)
-    centers = _sums(X.astype(np.float64, copy=False), labels, start.size) / np.maximum(counts, 1)[:, None]
+    centers = to_numpy(_sums(in_double(rows), labels, start.size)) / np.maximum(counts, 1)[:, None]
     if (counts == 0).any():  # a cluster that lost all its rows keeps the one it began with
-        centers[counts == 0] = to_numpy(X[start[counts == 0]])
+        centers[counts == 0] = to_numpy(take_rows(rows, start[counts == 0]))
     return type(rows)(centers.astype(rows.dtype)) if is_sparse(rows) else from_numpy(centers, rows)
 
 
 def _lloyd(X: Array, start: np.ndarray, max_iter: int) -> tuple[np.ndarray, np.ndarray]:
     """Labels of the rows after some iterations of Lloyd's algorithm from centres at the rows `start`, and counts."""
-    centers = to_numpy(X[start])
+    centers = to_dense(take_rows(X, start))
+    xp = array_namespace(centers)
     for _ in range(max_iter):
         labels = _nearest(X, centers)
         counts = np.bincount(labels, minlength=start.size)
-        means = _sums(X, labels, start.size) / np.maximum(counts, 1).astype(X.dtype)[:, None]
+        means = _sums(X, labels, start.size) / from_numpy(np.maximum(counts, 1), centers)[:, None]
         # A cluster without rows keeps its centre, whose mean is undefined.
-        moved = np.where(counts[:, None] > 0, means, centers)
-        if np.array_equal(moved, centers):
+        moved = xp.where(from_numpy(counts, centers)[:, None] > 0, means, centers)
+        if bool(xp.all(moved == centers)):
             break
         centers = moved
     return labels, counts
 
 
-def _nearest(X: Array, centers: np.ndarray) -> np.ndarray:
-    """Number of the nearest centre of every row."""
-    return np.concatenate([np.argmax(values, axis=1) for values in _closeness(X, centers)])
+def _nearest(X: Array, centers: Array) -> np.ndarray:
+    """Number of the nearest centre of every row, in NumPy."""
+    xp = array_namespace(centers)
+    return np.concatenate([to_numpy(xp.argmax(values, axis=1)) for values in _closeness(X, centers)])
 
 
-def _closest(X: Array, centers: np.ndarray) -> np.ndarray:
-    """x·c − ‖c‖²/2 for the nearest centre c of every row x: half of ‖x‖² minus the squared distance."""
-    return np.concatenate([np.max(values, axis=1) for values in _closeness(X, centers)])
+def _closest(X: Array, centers: Array) -> np.ndarray:
+    """x·c − ‖c‖²/2 for the nearest centre c of every row x: half of ‖x‖² minus the squared distance. In NumPy."""
+    xp = array_namespace(centers)
+    return np.concatenate([to_numpy(xp.max(values, axis=1)) for values in _closeness(X, centers)])
 
 
-def _closeness(X: Array, centers: np.ndarray) -> Iterator[np.ndarray]:
+def _closeness(X: Array, centers: Array) -> Iterator[Array]:
     """x·c − ‖c‖²/2 for all centres c, one tile of rows after another."""
-    half_norms = 0.5 * np.einsum("ij,ij->i", centers, centers)
-    for begin in range(0, X.shape[0], TILE):
-        yield to_numpy(X[begin : begin + TILE] @ centers.T) - half_norms
+    half_norms, size = 0.5 * squared_row_norms(centers), TILE if is_host(X) else DEVICE_TILE
+    for rows in cut(X.shape[0], size):
+        yield to_dense(X[rows, :] @ centers.T) - half_norms
 
 
-def _sums(X: Array, labels: np.ndarray, number: int) -> np.ndarray:
+def _sums(X: Array, labels: np.ndarray, number: int) -> Array:
     """Sum of the rows with each label, shape (number, d)."""
     n = labels.size
-    members = sparse.csr_matrix((np.ones(n, dtype=X.dtype), labels, np.arange(n + 1)), shape=(n, number)).T
-    return to_numpy(members @ X)
+    if is_host(X):
+        members = sparse.csr_matrix((np.ones(n, dtype=X.dtype), labels, np.arange(n + 1)), shape=(n, number)).T
+        return to_dense(members @ X)
+    xp, order = array_namespace(X), np.arange(number)
+    numbers, order = (from_numpy(each, X, dtype=xp.int64) for each in (labels, order))
+    total = xp.zeros((number, X.shape[1]), dtype=X.dtype, **device_kwargs(X))
+    for rows in cut(n, DEVICE_TILE):
+        total = total + xp.astype(order[:, None] == numbers[rows], X.dtype) @ X[rows, :]
+    return total
 
 
 def _in_single(X: Array) -> Array:
     """The rows in single precision, about their mean and of moderate size: enough to say which centre is nearest."""
-    X = X.astype(np.float64) if is_sparse(X) else X - X.mean(axis=0)
-    return (X / (largest_entry(X) or 1.0)).astype(np.float32)
+    X = X.astype(np.float64) if is_sparse(X) else X - array_namespace(X).mean(X, axis=0)
+    return in_precision(X / (largest_entry(X) or 1.0), np.dtype(np.float32))
 
 
 def _start(X: Array, number: int, rng: np.random.Generator) -> np.ndarray:
     """Numbers of rows to start from, no two of them equal."""
-    norms = squared_row_norms(X)
+    norms = to_numpy(squared_row_norms(X))
     # Squared distances of equal rows are rounding errors of a few units of ‖x‖². With this floor such rows are not
     # drawn twice, and rows that differ in their fourth digit still are.
     floor = 16 * np.finfo(np.float32).eps * norms
     chosen = recent = _distinct_rows(X, max(1, round(RANDOM * number)), rng)
     distances = np.full(X.shape[0], np.inf, dtype=np.float32)  # squared, to the nearest chosen row
     while chosen.size < number:
-        distances = np.minimum(distances, norms - 2 * _closest(X, to_numpy(X[recent])))
+        distances = np.minimum(distances, norms - 2 * _closest(X, to_dense(take_rows(X, recent))))
         weights = np.where(distances > floor, distances, 0.0).astype(np.float64)
         count = min(-(-number // ROUND), number - chosen.size, int(np.count_nonzero(weights)))
         if count == 0:  # all other rows are among those chosen
@@ -214,7 +231,7 @@ def _distinct_rows(X: Array, number: int, rng: np.random.Generator) -> np.ndarra
         order[:number],
         order[: number if is_sparse(X) else None],
     ):  # sparse rows are not made dense all at once
-        rows = to_numpy(X[few])
+        rows = to_numpy(take_rows(X, few))
         _, first = np.unique(rows, axis=0, return_index=True)
         if first.size >= number:
             break

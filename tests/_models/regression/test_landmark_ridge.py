@@ -8,6 +8,7 @@ from sklearn.linear_model import Ridge as SklearnRidge
 from preimage._engine.arrays import to_numpy
 from preimage._models.regression import nested_frame
 from preimage._models.regression._landmark_ridge import LeastSquares
+from preimage.feature_space import GrowingSpan
 from preimage.kernels import Gaussian, Linear
 
 
@@ -102,3 +103,16 @@ def test_single_precision_does_not_square_the_condition(rng):
     Y = F @ np.array([[1.0], [10.0], [100.0], [1000.0]])
     low = LeastSquares.of(F.astype(np.float32), Y.astype(np.float32), intercept=False).ridge(0.0)
     assert_allclose(F @ low.coefficients, Y, atol=1e-4)
+
+
+def test_frames_on_a_device_are_those_of_the_host(rng):
+    """In one factorisation where no landmark depends on others, and by the same rules where one does."""
+    torch = pytest.importorskip("torch")
+    points = rng.normal(size=(40, 3))
+    assert GrowingSpan.nested_coefficients(torch.asarray(Gaussian(5.0)(points))) is not None
+    assert GrowingSpan.nested_coefficients(torch.asarray(Linear()(points))) is None
+    found = nested_frame(Gaussian(5.0), torch.asarray(points))
+    assert_allclose(to_numpy(found.coefficients), nested_frame(Gaussian(5.0), points).coefficients, atol=1e-10)
+    for rows, kernel in ((points, Linear()), (np.vstack([points, points[:3]]), Gaussian(5.0))):
+        G = to_numpy(nested_frame(kernel, torch.asarray(rows))(torch.asarray(points)))
+        assert_allclose(G @ G.T, kernel(points), atol=1e-5)

@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
+from preimage._engine.arrays import to_numpy
 from preimage._models.regression import _newton
+from preimage._models.regression._convex_machine import left_out_values
 from preimage._models.regression._feature_rows import FeatureRows
 from preimage._models.regression._landmark_ridge import nested_frame
 from preimage._models.regression._losses import HuberLoss, LogisticLoss, SoftmaxLoss, SquaredHingeLoss
@@ -126,6 +128,25 @@ def test_a_sample_of_many_rows_is_where_iterations_begin(loss, max_memory, monke
     start = _newton._start_of_sample(it, 100)
     worth = it.objective(constants := _newton._constants(it), it.rows.values(constants)) - before
     assert np.all(it.objective(start, it.rows.values(start)) - before < 0.7 * worth)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+def test_minima_do_not_depend_on_the_library(loss, xp):
+    """Numbers of rows stay in the library that keeps the rows, and so do those of functions."""
+    it = problem(loss, 1e-2, n=120)
+    expected = minimize_smooth(it, None, tol=1e-12, max_iter=100)
+    X = np.random.default_rng(0).normal(size=(120, 2))  # those of the problem
+    moved = FeatureRows.of(
+        nested_frame(Gaussian(0.5), xp.asarray(to_numpy(it.rows.frame.points))), xp.asarray(X), intercept=True
+    )
+    other = Problem.near(moved, loss, it.Y, it.weights, it.alpha)
+    found = minimize_smooth(other, None, tol=1e-12, max_iter=100)
+    assert type(found.F) is type(moved.rows)
+    assert_allclose(to_numpy(found.F), expected.F, atol=1e-6)
+    for mine, theirs in zip(relative_gap(other, found), relative_gap(it, expected), strict=True):
+        assert isinstance(mine, np.ndarray)
+        assert_allclose(mine, theirs, rtol=1e-6, atol=1e-9)
+    assert_allclose(to_numpy(left_out_values(other, found)), left_out_values(it, expected), atol=1e-5)
 
 
 def test_few_rows_have_no_sample():

@@ -12,3 +12,4 @@ from preimage._models.regression._losses import (
     SoftmaxLoss,
 )
 from preimage._models.regression._predictive_variance import MOST_ROWS, PredictiveVariance
+from preimage._models.regression._streams import STREAMS, LogisticStream, SquaredStream, StreamFit

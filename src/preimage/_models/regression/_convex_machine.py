@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import softmax
 
-from preimage._engine.arrays import epsilon, from_numpy, to_numpy
-from preimage._engine.linalg import eigvalsh
+from preimage._engine.arrays import array_namespace, device_kwargs, epsilon, from_numpy, take_columns, to_numpy
+from preimage._engine.linalg import eigvalsh, inverse_of_triangle
 from preimage._engine.progress import stage
 from preimage._engine.rows import map_rows
 from preimage._engine.typing import Array, Rows
 from preimage._models.regression._feature_rows import FeatureRows
+from preimage._models.regression._functions import soft_max
 from preimage._models.regression._interior_point import minimize_intervals
 from preimage._models.regression._landmark_ridge import nested_frame
 from preimage._models.regression._losses import IntervalLoss, Loss
 from preimage._models.regression._newton import minimize_smooth
-from preimage._models.regression._solution import Problem, Solution, factor, inverse_factor, relative_gap
+from preimage._models.regression._solution import Problem, Solution, factor, relative_gap
 from preimage.feature_space import Expansion
 from preimage.kernels import Kernel
 
@@ -117,7 +117,7 @@ class ConvexMachine:
         weights = np.ones(Y.shape[0]) if weights is None else weights
         # Penalties in units of the rows and of the targets.
         scale = unit ** (2 - loss.degree) / rows.unit**2
-        problem = Problem(rows, loss.in_unit(unit), Y / unit, weights, float("nan"))
+        problem = Problem.near(rows, loss.in_unit(unit), Y / unit, weights, float("nan"))
         rounding = epsilon(frame.coefficients.dtype)
         search = _Search(problem, max(BEYOND * tol, ROUNDINGS * rounding), max_iter)
         alphas = errors = None
@@ -129,8 +129,9 @@ class ConvexMachine:
         problem, solution = search.fitted(scale * alpha)
         objective, gap = relative_gap(problem, solution)
         m = len(frame)
-        coefficients = to_numpy(frame.coefficients).astype(np.float64) @ (solution.V[:m] * (unit / rows.unit))
-        constants = solution.V[m] * unit if intercept else np.zeros(Y.shape[1])
+        V = to_numpy(solution.V)
+        coefficients = to_numpy(frame.coefficients).astype(np.float64) @ (V[:m] * (unit / rows.unit))
+        constants = V[m] * unit if intercept else np.zeros(Y.shape[1])
         return cls(
             Expansion(kernel, points, from_numpy(coefficients, frame.coefficients)),
             from_numpy(constants, frame.coefficients),
@@ -150,19 +151,19 @@ class _Search:
     def __init__(self, problem: Problem, tol: float, max_iter: int) -> None:
         self.problem, self.tol, self.max_iter = problem, tol, max_iter
 
-    def fitted(self, alpha: float, start: np.ndarray | None = None, tol: float = 0.0) -> tuple[Problem, Solution]:
+    def fitted(self, alpha: float, start: Array | None = None, tol: float = 0.0) -> tuple[Problem, Solution]:
         """The problem with this penalty, and its solution, in groups of functions that memory allows."""
-        total = float(self.problem.weights.sum())
+        total = self.problem.total
         whole = replace(self.problem, alpha=min(max(alpha, SMALLEST * total), LARGEST * total))
         k, size = whole.Y.shape[1], whole.rows.columns_at_once
         if whole.loss.is_joint or k <= size:
             return whole, self._minimize(whole, start, tol)
         groups = [np.arange(first, min(first + size, k)) for first in range(0, k, size)]
-        starts = [None if start is None else start[:, columns] for columns in groups]
+        starts = [None if start is None else take_columns(start, columns) for columns in groups]
         parts = [self._minimize(whole.of_columns(each), begin, tol) for each, begin in zip(groups, starts, strict=True)]
         return whole, Solution.of_columns(parts)
 
-    def _minimize(self, problem: Problem, start: np.ndarray | None, tol: float) -> Solution:
+    def _minimize(self, problem: Problem, start: Array | None, tol: float) -> Solution:
         tol = max(tol, self.tol)
         if isinstance(problem.loss, IntervalLoss):
             return minimize_intervals(problem, tol=tol, max_iter=self.max_iter)
@@ -171,11 +172,11 @@ class _Search:
     def candidates(self) -> np.ndarray:
         """Penalties relative to the largest squared singular value of the features, less their mean; ascending."""
         rows, weights = self.problem.rows, self.problem.weights
-        S = rows.squares(weights[:, None])[0]
+        S = to_numpy(rows.squares(weights[:, None]))[0]
         if rows.intercept:
             S = S - np.outer(S[-1], S[-1]) / S[-1, -1]
         largest = float(eigvalsh(S)[-1])
-        return LOO_GRID * max(largest, np.finfo(float).eps * float(weights.sum()))
+        return LOO_GRID * max(largest, np.finfo(float).eps * self.problem.total)
 
     def left_out_losses(self, alphas: np.ndarray, to_the_end: bool) -> np.ndarray:
         """Mean left-out losses of penalties, one after another, until no better one is to be expected."""
@@ -195,10 +196,11 @@ class _Search:
 def left_out_loss(problem: Problem, solution: Solution) -> float:
     """Mean loss of rows whose values are predicted by all others, approximately."""
     F = left_out_values(problem, solution)
-    return float(problem.weights @ np.mean(problem.loss.value(F, problem.Y), axis=1) / problem.weights.sum())
+    xp = array_namespace(F)
+    return float(problem.weights @ xp.mean(problem.loss.value(F, problem.Y), axis=1)) / problem.total
 
 
-def left_out_values(problem: Problem, solution: Solution) -> np.ndarray:
+def left_out_values(problem: Problem, solution: Solution) -> Array:
     r"""Values of rows by functions without them, to first order, from one factorisation; shape (n, k)  (G22).
 
     With the curvatures :math:`d_i = w_i \ell''_i` and
@@ -208,19 +210,20 @@ def left_out_values(problem: Problem, solution: Solution) -> np.ndarray:
 
     Of a joint loss, matrices of each function alone stand for the joint one, less the part that shifts all functions.
     """
-    rows, ridge = problem.rows, np.diag(2 * problem.alpha * problem.rows.penalized[:, 0])
-    multipliers = problem.weights[:, None] * solution.A
-    roots = [inverse_factor(factor(S + ridge)) for S in rows.squares(solution.stiffness)]
-    h = rows.forms(np.stack(roots))
+    rows, xp = problem.rows, array_namespace(solution.F)
+    ridge = from_numpy(np.diag(2 * problem.alpha * problem.rows.penalized[:, 0]), solution.F)
+    multipliers, squares = problem.weights[:, None] * solution.A, rows.squares(solution.stiffness)
+    roots = [inverse_of_triangle(factor(squares[c, ...] + ridge)) for c in range(squares.shape[0])]
+    h = rows.forms(xp.stack(roots))
     if problem.loss.is_joint:
         return map_rows(_jointly_left_out, solution.F, multipliers, h, problem.weights, rows=JOINT_ROWS)
-    return solution.F - multipliers * h / np.maximum(1 - solution.stiffness * h, np.finfo(float).eps)
+    return solution.F - multipliers * h / xp.clip(1 - solution.stiffness * h, min=float(np.finfo(float).eps))
 
 
-def _jointly_left_out(F: np.ndarray, multipliers: np.ndarray, h: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def _jointly_left_out(F: Array, multipliers: Array, h: Array, weights: Array) -> Array:
     """The same for a softmax, whose curvature is a matrix for each row."""
-    k = F.shape[1]
-    P, h = softmax(F, axis=1), h * (k - 1) / k
-    curvature = weights[:, None, None] * (P[:, :, None] * np.eye(k) - P[:, :, None] * P[:, None, :])
-    system = np.eye(k) - h[:, :, None] * curvature
-    return F - np.linalg.solve(system, (h * multipliers)[:, :, None])[:, :, 0]
+    xp, k = array_namespace(F), F.shape[1]
+    P, h, identity = soft_max(F), h * (k - 1) / k, xp.eye(k, dtype=F.dtype, **device_kwargs(F))
+    curvature = weights[:, None, None] * (P[:, :, None] * identity - P[:, :, None] * P[:, None, :])
+    system = identity - h[:, :, None] * curvature
+    return F - xp.linalg.solve(system, (h * multipliers)[:, :, None])[:, :, 0]

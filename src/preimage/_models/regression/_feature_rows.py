@@ -12,10 +12,14 @@ from preimage._engine.arrays import (
     as_points,
     device_kwargs,
     from_numpy,
+    in_double,
     in_memory,
+    is_foreign,
     is_lazy,
     itemsize,
+    take_columns,
     take_rows,
+    to_device_of,
     to_numpy,
     where_computed,
 )
@@ -28,6 +32,8 @@ from preimage.feature_space import Expansion, require_finite
 # Rows per block, relative to the number of columns, as in least squares: smaller blocks spend their time in adding
 # matrices of all pairs of columns.
 BLOCK_ROWS = 4
+# Matrices of all pairs of columns for each function: its sum over rows, and the factor of that.
+MATRICES = 2
 # Numbers of which a product consists that is added to a sum: 64 MB of single precision, enough to keep all cores busy.
 PRODUCT_ENTRIES = 2**24
 
@@ -37,7 +43,8 @@ class FeatureRows:
     r"""Rows :math:`\tilde g_i = (g_i / s, 1)` of coordinates in a frame, in units of their size, and passes over them.
 
     Rows are kept where they fit into memory, and computed again in each pass otherwise. Blocks are multiplied in the
-    precision and on the device of the frame; sums over blocks are in NumPy and in double precision.
+    precision and on the device of the frame; sums over blocks are in double precision. Passes return NumPy for
+    NumPy, and what is on the device for numbers that are there (`near`).
 
     Attributes
     ----------
@@ -77,10 +84,14 @@ class FeatureRows:
         factors = from_numpy(np.where(np.arange(rows.n_columns) < m, 1 / unit, 1.0), frame.coefficients)
         return cls(frame, _scaled(rows.rows, factors, rows._block_rows), True, intercept, unit, capacity)
 
-    def chosen(self, numbers: np.ndarray) -> FeatureRows:
-        """Some of the rows, in the same unit; they are kept."""
+    def chosen(self, numbers: np.ndarray, size: int | None = None) -> FeatureRows:
+        """Some of the rows, and their first `size` coordinates, in the same unit; they are kept."""
+        m = len(self.frame)
         rows = self._features(take_rows(self.rows, numbers))
-        return replace(self, rows=rows, is_kept=True)
+        if size is None or size >= m:
+            return replace(self, rows=rows, is_kept=True)
+        columns = np.append(np.arange(size), np.arange(m, self.n_columns))
+        return replace(self, frame=self.frame[:size], rows=take_columns(rows, columns), is_kept=True)
 
     @property
     def n_columns(self) -> int:
@@ -94,20 +105,31 @@ class FeatureRows:
 
     @property
     def columns_at_once(self) -> int:
-        """How many functions may be fitted together, each of which needs a few matrices of all pairs of columns."""
-        return max(1, work_memory(np.empty(0)) // (4 * 8 * self.n_columns**2))
+        """How many functions may be fitted together, each of which needs two matrices of all pairs of columns."""
+        is_on_device = self.is_kept and is_foreign(self.rows)
+        room = memory_budget(None, self.rows) if is_on_device else work_memory(np.empty(0))
+        return max(1, room // (MATRICES * 8 * self.n_columns**2))
 
-    def values(self, W: np.ndarray) -> np.ndarray:
+    def near(self, numbers: np.ndarray) -> Array:
+        """Numbers in double precision on the device that keeps the rows, where passes over these take and return them.
+
+        Rows that are computed again in each pass are worked on block by block, and numbers of all rows stay in NumPy.
+        """
+        if not (self.is_kept and is_foreign(self.rows)):
+            return numbers
+        return from_numpy(numbers, self.rows, dtype=array_namespace(self.rows).float64)
+
+    def values(self, W: Array) -> Array:
         """Of functions with coefficients W (p, k): shape (n, k)."""
-        product = lambda rows: self._features(rows) @ from_numpy(W, self.frame.coefficients)
+        product = lambda rows: self._features(rows) @ to_device_of(W, self.frame.coefficients)
         found = map_rows(product, self.rows, rows=self._block_rows, device_of=self.frame.coefficients)
-        return to_numpy(in_memory(found)).astype(np.float64)
+        return _double(in_memory(found), W)
 
-    def sums(self, R: np.ndarray) -> np.ndarray:
+    def sums(self, R: Array) -> Array:
         r""":math:`\sum_i \tilde g_i r_i^\top` for R (n, k): shape (p, k)."""
-        return self._sum(lambda G, block: _double(G.T @ from_numpy(block, G)), R)
+        return self._sum(lambda G, block: _double(G.T @ to_device_of(block, G), block), R)
 
-    def squares(self, D: np.ndarray, negligible: np.ndarray | float = 0.0) -> np.ndarray:
+    def squares(self, D: Array, negligible: np.ndarray | float = 0.0) -> Array:
         r""":math:`\sum_i d_{ic} \tilde g_i \tilde g_i^\top` for every column c of D (n, k): shape (k, p, p).
 
         Rows with :math:`|d_{ic}|` of at most `negligible`, a number or one per column, are left out.
@@ -115,17 +137,25 @@ class FeatureRows:
         function = partial(_block_squares, negligible=np.broadcast_to(negligible, D.shape[1:]))
         return function(self.rows, D) if self.is_kept and not is_lazy(self.rows) else self._sum(function, D)
 
-    def forms(self, roots: np.ndarray) -> np.ndarray:
+    def add_squares(self, total: list[Array], D: Array) -> None:
+        """Add `squares` to the matrices of a list, without others of their size where rows are kept."""
+        if self.is_kept and not is_lazy(self.rows):
+            _add_squares(total, self.rows, D, np.zeros(D.shape[1]))
+        else:
+            for matrix, new in zip(total, self._sum(partial(_block_squares, negligible=np.zeros(D.shape[1])), D)):
+                matrix += new
+
+    def forms(self, roots: Array) -> Array:
         r""":math:`\|R_c \tilde g_i\|^2` for roots (k, p, p): shape (n, k)."""
 
         def of_block(rows: Array) -> Array:
             G = self._features(rows)
             xp = array_namespace(G)
-            images = [G @ from_numpy(root.T, G) for root in roots]
+            images = [G @ to_device_of(roots[c, ...].T, G) for c in range(roots.shape[0])]
             return xp.stack([xp.sum(image * image, axis=1) for image in images], axis=1)
 
         found = map_rows(of_block, self.rows, rows=self._block_rows, device_of=self.frame.coefficients)
-        return to_numpy(in_memory(found)).astype(np.float64)
+        return _double(in_memory(found), roots)
 
     @property
     def _block_rows(self) -> int:
@@ -149,21 +179,42 @@ class FeatureRows:
         return sum_rows(on_features, self.rows, *arrays, rows=self._block_rows, device_of=self.frame.coefficients)
 
 
-def _block_squares(G: Array, D: np.ndarray, negligible: np.ndarray) -> np.ndarray:
-    """Sums over all rows of G, whose products are as large as possible: few rows matter where functions are right."""
-    n, p = G.shape
-    out = np.zeros((D.shape[1], p, p))
-    for c in range(D.shape[1]):
-        if c > 0 and np.array_equal(D[:, c], D[:, c - 1]):  # as at the start, where all rows count alike
-            out[c] = out[c - 1]
-            continue
-        for sign in (1.0, -1.0):
-            chosen = np.flatnonzero(sign * D[:, c] > negligible[c])
-            for part in cut(chosen.size, max(1, PRODUCT_ENTRIES // p)):
-                rows = G[part, :] if chosen.size == n else take_rows(G, chosen[part])
-                scaled = rows * from_numpy(np.sqrt(np.abs(D[chosen[part], c])), G)[:, None]
-                out[c] += sign * _double(scaled.T @ scaled)
+def _block_squares(G: Array, D: Array, negligible: np.ndarray) -> Array:
+    """Sums over all rows of G."""
+    xp, p = array_namespace(D), G.shape[1]
+    out = xp.zeros((D.shape[1], p, p), dtype=xp.float64, **device_kwargs(D))
+    equal = [c > 0 and bool(xp.all(D[:, c] == D[:, c - 1])) for c in range(D.shape[1])]
+    if all(equal[1:]):  # as at the start, where all rows count alike
+        _add_squares([out[0, ...]], G, D[:, :1], negligible)
+        out[1:, ...] = out[:1, ...]
+    else:
+        _add_squares([out[c, ...] for c in range(D.shape[1])], G, D, negligible)
     return out
+
+
+def _add_squares(out: list[Array], G: Array, D: Array, negligible: np.ndarray) -> None:
+    """Products are as large as possible: few rows matter where functions are right."""
+    xp, (n, p) = array_namespace(D), G.shape
+    for c, total in enumerate(out):
+        for sign in (1.0, -1.0):
+            chosen = xp.nonzero(sign * D[:, c] > float(negligible[c]))[0]
+            for part in cut(chosen.shape[0], max(1, PRODUCT_ENTRIES // p)):
+                numbers = chosen[part]
+                rows = G[part, :] if chosen.shape[0] == n else _taken(G, numbers)
+                scaled = rows * to_device_of(xp.sqrt(xp.abs(_taken(D[:, c], numbers))), G)[:, None]
+                product = scaled.T @ scaled
+                product = to_numpy(product) if isinstance(D, np.ndarray) else product
+                if isinstance(product, np.ndarray):  # without a copy in double precision
+                    (np.add if sign > 0 else np.subtract)(total, product, out=total)
+                else:
+                    total += sign * in_double(product)
+
+
+def _taken(array: Array, numbers: Array) -> Array:
+    """Rows with the numbers of an array beside them, or in NumPy."""
+    if isinstance(numbers, np.ndarray):
+        return take_rows(array, numbers)
+    return array_namespace(array).take(array, numbers, axis=0)
 
 
 def _scaled(G: Array, factors: Array, block: int) -> Array:
@@ -175,8 +226,9 @@ def _scaled(G: Array, factors: Array, block: int) -> Array:
     return G
 
 
-def _double(values: Array) -> np.ndarray:
-    return to_numpy(values).astype(np.float64)
+def _double(values: Array, like: Array) -> Array:
+    """In double precision, in NumPy or on the device, as `like` is."""
+    return to_numpy(values).astype(np.float64) if isinstance(like, np.ndarray) else in_double(values)
 
 
 def _total(values: Array) -> float:

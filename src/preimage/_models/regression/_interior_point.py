@@ -163,9 +163,9 @@ class _IntervalProgram:
         """One step of all functions."""
         stiffness = self._inverse_diagonal(now)
         weights = stiffness.sum(axis=0)
-        ridge = self.rows.penalized[:, 0]
+        ridge = self.rows.penalized
         floor = NEGLIGIBLE * np.minimum(1.0, weights.sum(axis=0)) / max(len(weights), 1)
-        factors = [factor(S + np.diag(ridge)) for S in self.rows.squares(weights, negligible=floor)]
+        factors = [factor(S, ridge) for S in self.rows.squares(weights, negligible=floor)]
         first = self._step(now, stiffness, factors, -now.beta * now.inside, -self._slack(now) * now.outside)
         length = self._length(now, first, 1.0)
         mean = self._complementarity(now, first, 0.0 * length)

@@ -10,7 +10,16 @@ from typing import Any
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from preimage._engine.arrays import array_namespace, as_points, device_kwargs, from_numpy, is_lazy, to_numpy
+from preimage._engine.arrays import (
+    array_namespace,
+    as_points,
+    device_kwargs,
+    from_numpy,
+    in_precision,
+    is_foreign,
+    is_lazy,
+    to_numpy,
+)
 from preimage._engine.linalg import rank_tolerance
 from preimage._engine.rows import block_shape, sum_rows
 from preimage._engine.typing import Array, Rows
@@ -63,6 +72,13 @@ class LeastSquares:
         xp = array_namespace(self.triangle)
         merged = _triangle(xp.concat([self.triangle, other.triangle], axis=0))
         return LeastSquares(merged, self.count + other.count, self.n_targets, self.intercept)
+
+    def extended(self, count: int) -> LeastSquares:
+        """With so many more features, which are zero for all rows."""
+        xp, before = array_namespace(self.triangle), self.triangle.shape[1] - self.n_targets
+        zeros = xp.zeros((self.triangle.shape[0], count), dtype=self.triangle.dtype, **device_kwargs(self.triangle))
+        merged = xp.concat([self.triangle[:, :before], zeros, self.triangle[:, before:]], axis=1)
+        return LeastSquares(_triangle(merged), self.count, self.n_targets, self.intercept)
 
     def ridge(self, alpha: float) -> Ridge:
         """The minimum of Σ wᵢ‖yᵢ − b − Wᵀfᵢ‖² + α‖W‖² over W and b, for every number of leading features."""
@@ -205,6 +221,8 @@ def nested_frame(kernel: Kernel, points: Array) -> Expansion:
     are the rows of the factor G with GGᵀ = CW⁻¹Cᵀ.
     """
     gram = Gram(kernel, points).dense()
+    if is_foreign(gram) and (inverse := GrowingSpan.nested_coefficients(gram)) is not None:
+        return Expansion(kernel, points, in_precision(inverse.T, gram.dtype))
     W = to_numpy(gram)
     rounding = rank_tolerance(W.shape[0], W.dtype) * float(np.max(np.diagonal(W), initial=0.0))
     # In single precision some landmarks of a wide kernel depend on others up to rounding. A diagonal of the size of
@@ -297,11 +315,18 @@ class LandmarkRidge:
             )
             errors = errors / (Y.shape[1] * problem.count)
             alpha = float(alphas[int(np.argmin(errors))])
-        ridge = problem.ridge(alpha)
+        return cls.along(frame, problem.ridge(alpha), alphas, errors)
+
+    @classmethod
+    def along(
+        cls, frame: Expansion, ridge: Ridge, alphas: np.ndarray | None = None, errors: np.ndarray | None = None
+    ) -> LandmarkRidge:
+        """Solutions in a nested frame, as functions."""
+        device = frame.coefficients
         # From coordinates in the nested frame to coefficients of the images of points.
-        coefficients = to_numpy(frame.coefficients).astype(np.float64) @ ridge.coefficients
+        coefficients = to_numpy(device).astype(np.float64) @ ridge.coefficients
         return cls(
-            Expansion(kernel, points, from_numpy(coefficients, device)),
+            Expansion(frame.kernel, frame.points, from_numpy(coefficients, device)),
             from_numpy(ridge.intercept, device),
             ridge,
             frame @ from_numpy(ridge.directions, device),

@@ -1,4 +1,7 @@
-"""Losses of machines on landmarks: values, derivatives and conjugates, row by row, in NumPy and double precision."""
+"""Losses of machines on landmarks: values, derivatives and conjugates, row by row, in double precision.
+
+Smooth losses take arrays of any library, those with kinks NumPy's.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,18 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
-from scipy.special import expit, logsumexp, softmax, xlogy
 
+from preimage._engine.arrays import array_namespace
 from preimage._engine.registry import Part, Registry
+from preimage._engine.typing import Array
+from preimage._models.regression._functions import (
+    log_sum_exp,
+    quotient,
+    sigmoid,
+    soft_max,
+    soft_plus,
+    times_log,
+)
 
 
 class Loss(ABC):
@@ -27,22 +39,22 @@ class Loss(ABC):
     price_of_constant = 0.0
 
     @abstractmethod
-    def value(self, F: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    def value(self, F: Array, Y: Array) -> Array:
         """ℓ(y, f); of shape (n, 1) where it is joint."""
 
     @abstractmethod
-    def conjugate(self, A: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    def conjugate(self, A: Array, Y: Array) -> Array:
         r""":math:`\sup_f (-a f - \ell(y, f))` where that is finite; of shape (n, 1) where the loss is joint."""
 
-    def balanced(self, A: np.ndarray, weights: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    def balanced(self, A: Array, weights: Array, Y: Array) -> Array:
         """Multipliers near those given whose weighted sums are zero, as constants that cost nothing want them.
 
         Every loss allows smaller multipliers of the same sign: those of the sign with the larger sum are made smaller.
         """
-        up, down = weights @ np.maximum(A, 0.0), weights @ np.maximum(-A, 0.0)
-        least = np.minimum(up, down)
-        share = lambda total: np.divide(least, total, out=np.zeros_like(total), where=total > 0)
-        return np.where(A > 0, A * share(up), A * share(down))
+        xp = array_namespace(A)
+        up, down = weights @ xp.clip(A, min=0.0), weights @ xp.clip(-A, min=0.0)
+        least = xp.where(up < down, up, down)
+        return xp.where(A > 0, A * quotient(least, up), A * quotient(least, down))
 
     def in_unit(self, unit: float) -> Self:
         """The loss for targets divided by `unit`."""
@@ -53,18 +65,18 @@ class SmoothLoss(Loss):
     """A loss with a derivative everywhere, and a second derivative almost everywhere."""
 
     @abstractmethod
-    def multipliers(self, F: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    def multipliers(self, F: Array, Y: Array) -> Array:
         """−ℓ′(y, f)."""
 
     @abstractmethod
-    def curvature(self, F: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    def curvature(self, F: Array, Y: Array) -> Array:
         """ℓ″(y, f); of a joint loss, its second derivative along each function alone."""
 
-    def majorant(self, F: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    def majorant(self, F: Array, Y: Array) -> Array:
         """Curvature of a parabola that touches the loss at f and is nowhere below it."""
         return self.curvature(F, Y)
 
-    def curved(self, F: np.ndarray, Y: np.ndarray, V: np.ndarray) -> np.ndarray:
+    def curved(self, F: Array, Y: Array, V: Array) -> Array:
         """The second derivative times directions V, function by function or jointly."""
         return self.curvature(F, Y) * V
 
@@ -97,22 +109,23 @@ class IntervalLoss(Loss):
 class LogisticLoss(SmoothLoss):
     """log(1 + exp(−yf)): minus the logarithm of the probability of the class."""
 
-    def value(self, F: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        return np.logaddexp(0.0, -Y * F)
+    def value(self, F: Array, Y: Array) -> Array:
+        return soft_plus(-Y * F)
 
-    def multipliers(self, F: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        return Y * expit(-Y * F)
+    def multipliers(self, F: Array, Y: Array) -> Array:
+        return Y * sigmoid(-Y * F)
 
-    def curvature(self, F: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        return expit(F) * expit(-F)
+    def curvature(self, F: Array, Y: Array) -> Array:
+        return sigmoid(F) * sigmoid(-F)
 
-    def majorant(self, F: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        size = np.maximum(np.abs(F), 1e-4)  # below, the ratio is 1/4 in double precision
-        return np.tanh(size / 2) / (2 * size)
+    def majorant(self, F: Array, Y: Array) -> Array:
+        xp = array_namespace(F)
+        size = xp.clip(xp.abs(F), min=1e-4)  # below, the ratio is 1/4 in double precision
+        return xp.tanh(size / 2) / (2 * size)
 
-    def conjugate(self, A: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        p = np.clip(Y * A, 0.0, 1.0)
-        return xlogy(p, p) + xlogy(1 - p, 1 - p)
+    def conjugate(self, A: Array, Y: Array) -> Array:
+        p = array_namespace(A).clip(Y * A, min=0.0, max=1.0)
+        return times_log(p) + times_log(1 - p)
 
 
 @dataclass(frozen=True)
@@ -121,31 +134,33 @@ class SoftmaxLoss(SmoothLoss):
 
     is_joint = True
 
-    def value(self, F: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        return (logsumexp(F, axis=1) - np.sum(np.where(Y > 0, F, 0.0), axis=1))[:, None]
+    def value(self, F: Array, Y: Array) -> Array:
+        xp = array_namespace(F)
+        return log_sum_exp(F) - xp.sum(xp.where(Y > 0, F, xp.zeros_like(F)), axis=1, keepdims=True)
 
-    def multipliers(self, F: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        return (Y > 0) - softmax(F, axis=1)
+    def multipliers(self, F: Array, Y: Array) -> Array:
+        return array_namespace(F).astype(Y > 0, F.dtype) - soft_max(F)
 
-    def curvature(self, F: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        P = softmax(F, axis=1)
+    def curvature(self, F: Array, Y: Array) -> Array:
+        P = soft_max(F)
         return P * (1 - P)
 
-    def curved(self, F: np.ndarray, Y: np.ndarray, V: np.ndarray) -> np.ndarray:
-        P = softmax(F, axis=1)
-        return P * (V - np.sum(P * V, axis=1, keepdims=True))
+    def curved(self, F: Array, Y: Array, V: Array) -> Array:
+        P = soft_max(F)
+        return P * (V - array_namespace(P).sum(P * V, axis=1, keepdims=True))
 
-    def conjugate(self, A: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        P = np.clip((Y > 0) - A, 0.0, 1.0)
-        return np.sum(xlogy(P, P), axis=1, keepdims=True)
+    def conjugate(self, A: Array, Y: Array) -> Array:
+        xp = array_namespace(A)
+        return xp.sum(times_log(xp.clip(xp.astype(Y > 0, A.dtype) - A, min=0.0, max=1.0)), axis=1, keepdims=True)
 
-    def balanced(self, A: np.ndarray, weights: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    def balanced(self, A: Array, weights: Array, Y: Array) -> Array:
         """Probabilities are mixed with as little as possible of others, the same for all rows, that balance them."""
-        members = Y > 0
-        frequencies, excess = weights @ members / weights.sum(), weights @ A / weights.sum()
+        xp = array_namespace(A)
+        members, total = xp.astype(Y > 0, A.dtype), xp.sum(weights)
+        frequencies, excess = weights @ members / total, weights @ A / total
         # The others are frequencies + excess (1 − t)/t, which must not be negative.
-        size = np.abs(excess)
-        t = float(np.max(np.divide(size, size + frequencies, out=np.zeros_like(size), where=size > 0)))
+        size = xp.abs(excess)
+        t = float(xp.max(quotient(size, size + frequencies)))
         return members - ((1 - t) * (members - A) + t * frequencies + (1 - t) * excess)
 
 
@@ -153,19 +168,19 @@ class SoftmaxLoss(SmoothLoss):
 class SquaredHingeLoss(SmoothLoss):
     """max(0, 1 − yf)²."""
 
-    def value(self, F: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        return np.maximum(1 - Y * F, 0.0) ** 2
+    def value(self, F: Array, Y: Array) -> Array:
+        return array_namespace(F).clip(1 - Y * F, min=0.0) ** 2
 
-    def multipliers(self, F: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        return 2 * Y * np.maximum(1 - Y * F, 0.0)
+    def multipliers(self, F: Array, Y: Array) -> Array:
+        return 2 * Y * array_namespace(F).clip(1 - Y * F, min=0.0)
 
-    def curvature(self, F: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        return np.where(Y * F < 1, 2.0, 0.0)
+    def curvature(self, F: Array, Y: Array) -> Array:
+        return 2.0 * array_namespace(F).astype(Y * F < 1, F.dtype)
 
-    def majorant(self, F: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        return np.full(F.shape, 2.0)
+    def majorant(self, F: Array, Y: Array) -> Array:
+        return 2.0 * array_namespace(F).ones_like(F)
 
-    def conjugate(self, A: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    def conjugate(self, A: Array, Y: Array) -> Array:
         return A**2 / 4 - Y * A
 
 
@@ -176,21 +191,23 @@ class HuberLoss(SmoothLoss):
     epsilon: float = 0.1
     degree = 2
 
-    def value(self, F: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    def value(self, F: Array, Y: Array) -> Array:
         error = Y - F
-        inner = np.clip(error, -self.epsilon, self.epsilon)
+        inner = array_namespace(F).clip(error, min=-self.epsilon, max=self.epsilon)
         return inner * (2 * error - inner)
 
-    def multipliers(self, F: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        return 2 * np.clip(Y - F, -self.epsilon, self.epsilon)
+    def multipliers(self, F: Array, Y: Array) -> Array:
+        return 2 * array_namespace(F).clip(Y - F, min=-self.epsilon, max=self.epsilon)
 
-    def curvature(self, F: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        return np.where(np.abs(Y - F) <= self.epsilon, 2.0, 0.0)
+    def curvature(self, F: Array, Y: Array) -> Array:
+        xp = array_namespace(F)
+        return 2.0 * xp.astype(xp.abs(Y - F) <= self.epsilon, F.dtype)
 
-    def majorant(self, F: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        return 2 * self.epsilon / np.maximum(np.abs(Y - F), self.epsilon)
+    def majorant(self, F: Array, Y: Array) -> Array:
+        xp = array_namespace(F)
+        return 2 * self.epsilon / xp.clip(xp.abs(Y - F), min=self.epsilon)
 
-    def conjugate(self, A: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    def conjugate(self, A: Array, Y: Array) -> Array:
         return A**2 / 4 - Y * A
 
     def in_unit(self, unit: float) -> Self:

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from preimage._engine.arrays import array_namespace, from_numpy, take_columns, to_numpy, with_rows
 from preimage._engine.progress import stage
+from preimage._engine.typing import Array
 from preimage._models.regression._feature_rows import FeatureRows
 from preimage._models.regression._losses import SmoothLoss
 from preimage._models.regression._solution import Problem, Solution, factor, solved
@@ -29,8 +31,10 @@ MOST_IN_VAIN, ROUNDING = 3, 10
 STEP_RESIDUAL, MOST_PRODUCTS = 1e-2, 200
 # Rows of a pilot, whose minimum is where the iterations on all rows begin: a fraction of all, but so many for every
 # coordinate, and so many at all. With fewer, functions of the pilot fit its rows and not the others; problems of less
-# than four times as many rows save nothing.
+# than four times as many rows save nothing. It has a part of the coordinates, so that its matrices cost nothing; with
+# all of them it took as long as what follows it.
 PILOT_FRACTION, PILOT_ROWS, LEAST_PILOT, WORTH_PILOT = 8, 4, 1000, 4
+PILOT_PART, LEAST_PART = 4, 50
 # A pilot ends when its objective falls by less than this fraction of it: its minimum is another one anyway.
 PILOT_FALL = 1e-2
 # Rows for every coordinate of which a matrix that only preconditions consists. The product of the inverse and the true
@@ -42,7 +46,7 @@ WORTH_UPDATING = 0.9
 
 
 def minimize_smooth(
-    problem: Problem, start: np.ndarray | None, *, tol: float, max_iter: int, least_fall: float = 0.0
+    problem: Problem, start: Array | None, *, tol: float, max_iter: int, least_fall: float = 0.0
 ) -> Solution:
     r"""Minimise (G21) by Newton's steps with a decreasing objective.
 
@@ -72,15 +76,16 @@ def minimize_smooth(
     k = problem.Y.shape[1]
     if start is None:
         start = _start_of_sample(problem, max_iter)
-    V = (_constants(problem) if start is None else start).copy()
+    V = _constants(problem) if start is None else start
     F, n_iter = rows.values(V), 0
-    is_flat = np.any(loss.curvature(F, problem.Y) <= 0, axis=0) & (start is None)
+    is_flat = _columns(loss.curvature(F, problem.Y) <= 0, "any") & (start is None)
     shares = np.where(is_flat, FIRST_SHARE, 0.0)
     lost, going = np.zeros(1 if loss.is_joint else k, dtype=int), np.arange(k)
     matrices = _Matrices(rows)
     with stage("Minimising losses", None) as advance:
         while going.size:
-            now = _Point.at(problem if going.size == k else problem.of_columns(going), V[:, going], F[:, going])
+            part, theirs = (problem, lambda A: A) if going.size == k else (problem.of_columns(going), _taker(going))
+            now = _Point.at(part, theirs(V), theirs(F))
             is_last = (
                 (now.gap() <= tol * np.maximum(now.objective, now.problem.nearly_nothing))
                 | (lost >= MOST_IN_VAIN)
@@ -89,8 +94,9 @@ def minimize_smooth(
             step = now.step(shares[going], matrices)
             along = rows.values(step)
             lengths = now.lengths(step, along)
-            V[:, going], F[:, going] = now.V + lengths * step, now.F + lengths * along
-            fell = now.objective - now.problem.objective(V[:, going], F[:, going])
+            moved = [begin + from_numpy(lengths, V) * way for begin, way in ((now.V, step), (now.F, along))]
+            V, F = (new if going.size == k else _replaced(A, going, new) for A, new in zip((V, F), moved, strict=True))
+            fell = now.objective - now.problem.objective(*moved)
             lost = np.where(fell > ROUNDING * np.finfo(float).eps * now.objective, 0, lost + 1)
             less = np.where(shares[going] < LEAST_SHARE, 0.0, LESS_SHARE * shares[going])
             shares[going] = np.where(lengths < SHORT, FIRST_SHARE, less)
@@ -118,49 +124,50 @@ class _Point:
     """
 
     problem: Problem
-    V: np.ndarray
-    F: np.ndarray
+    V: Array
+    F: Array
     objective: np.ndarray
-    gradient: np.ndarray
+    gradient: Array
 
     @classmethod
-    def at(cls, problem: Problem, V: np.ndarray, F: np.ndarray) -> _Point:
+    def at(cls, problem: Problem, V: Array, F: Array) -> _Point:
         multipliers = problem.weights[:, None] * _smooth(problem).multipliers(F, problem.Y)
-        gradient = 2 * problem.alpha * problem.rows.penalized * V - problem.rows.sums(multipliers)
+        gradient = 2 * problem.alpha * problem.penalized * V - problem.rows.sums(multipliers)
         return cls(problem, V, F, problem.objective(V, F), gradient)
 
     def gap(self) -> np.ndarray:
         """How far the minima are below the objectives, but for intercepts that are not the best."""
-        penalized = self.problem.rows.penalized
-        found = np.sum(penalized * self.gradient**2, axis=0) / (4 * self.problem.alpha)
-        return self.problem.summed(found + np.sum((1 - penalized) * np.abs(self.V * self.gradient), axis=0))
+        penalized, xp = self.problem.penalized, array_namespace(self.V)
+        found = _columns(penalized * self.gradient**2) / (4 * self.problem.alpha)
+        return self.problem.summed(found + _columns((1 - penalized) * xp.abs(self.V * self.gradient)))
 
-    def step(self, shares: np.ndarray, matrices: _Matrices) -> np.ndarray:
+    def step(self, shares: np.ndarray, matrices: _Matrices) -> Array:
         """Newton's step, of each function alone or of all together, with some of the curvature of the majorant."""
         problem, loss = self.problem, _smooth(self.problem)
-        rows, weights, ridge = problem.rows, problem.weights[:, None], 2 * problem.alpha * problem.rows.penalized
+        rows, weights, ridge = problem.rows, problem.weights[:, None], 2 * problem.alpha * problem.penalized
         curvature = loss.curvature(self.F, problem.Y)
         is_mixed = bool(shares.any())
         if is_mixed:
-            curvature = curvature + shares * (loss.majorant(self.F, problem.Y) - curvature)
+            curvature = curvature + from_numpy(shares, self.F) * (loss.majorant(self.F, problem.Y) - curvature)
         D = weights * curvature
         squares, is_exact = matrices.of(D)
+        xp = array_namespace(self.V)
         if is_exact and not loss.is_joint:
-            return -np.stack([solved(_ridged(S, ridge), self.gradient[:, c]) for c, S in enumerate(squares)], axis=1)
-        factors = [_ridged(S, ridge) for S in squares]
-        alone = lambda R: np.stack([solved(L, R[:, c]) for c, L in enumerate(factors)], axis=1)
+            return -xp.stack([solved(factor(S, ridge), self.gradient[:, c]) for c, S in enumerate(squares)], axis=1)
+        factors = [factor(S, ridge) for S in squares]
+        alone = lambda R: xp.stack([solved(L, R[:, c]) for c, L in enumerate(factors)], axis=1)
         if not loss.is_joint:
             product = lambda W: ridge * W + rows.sums(D * rows.values(W))
             return conjugate_gradients(product, -self.gradient, alone)
 
-        def joint_product(W: np.ndarray) -> np.ndarray:
+        def joint_product(W: Array) -> Array:
             return ridge * W + rows.sums(weights * loss.curved(self.F, problem.Y, rows.values(W)))
 
         return conjugate_gradients(
             joint_product, -self.gradient, lambda R: _without_mean(alone(_without_mean(R))), True
         )
 
-    def lengths(self, step: np.ndarray, along: np.ndarray) -> np.ndarray:
+    def lengths(self, step: Array, along: Array) -> np.ndarray:
         """How far along the step objectives are smallest, for each function or for all; zero where they do not fall.
 
         The whole step is taken where the derivative has shrunk enough; otherwise its zero is bracketed and bisected,
@@ -168,10 +175,11 @@ class _Point:
         are right.
         """
         problem, loss = self.problem, _smooth(self.problem)
-        linear, square = (2 * problem.alpha * np.sum(problem.rows.penalized * step * W, axis=0) for W in (self.V, step))
+        linear, square = (2 * problem.alpha * _columns(problem.penalized * step * W) for W in (self.V, step))
 
         def derivative(t: np.ndarray) -> np.ndarray:
-            found = problem.weights @ (loss.multipliers(self.F + t * along, problem.Y) * along)
+            moved = self.F + from_numpy(t, along) * along
+            found = to_numpy(problem.weights @ (loss.multipliers(moved, problem.Y) * along))
             return problem.summed(linear + t * square - found)
 
         first = derivative(np.zeros_like(self.objective))
@@ -213,31 +221,45 @@ def zero_of(
     return t
 
 
-def _constants(problem: Problem) -> np.ndarray:
+def _constants(problem: Problem) -> Array:
     """Functions that are zero, and for targets of a regression their medians."""
     V = np.zeros((problem.rows.n_columns, problem.Y.shape[1]))
     if problem.rows.intercept and problem.loss.degree > 1:
-        V[-1] = np.median(problem.Y[problem.weights > 0], axis=0)
-    return V
+        V[-1] = np.median(to_numpy(problem.Y)[to_numpy(problem.weights) > 0], axis=0)
+    return from_numpy(V, problem.Y)
 
 
-def _without_mean(R: np.ndarray) -> np.ndarray:
+def _without_mean(R: Array) -> Array:
     """Less the mean of the functions, which a softmax does not see and the penalty makes zero."""
-    return R - np.mean(R, axis=1, keepdims=True)
+    return R - array_namespace(R).mean(R, axis=1, keepdims=True)
+
+
+def _columns(A: Array, of: str = "sum") -> np.ndarray:
+    """One number for each column, in NumPy: its sum, or whether any entry is true."""
+    return to_numpy(getattr(array_namespace(A), of)(A, axis=0))
+
+
+def _taker(columns: np.ndarray) -> Callable[[Array], Array]:
+    return lambda A: take_columns(A, columns)
+
+
+def _replaced(A: Array, columns: np.ndarray, new: Array) -> Array:
+    """A with other numbers in some of the columns."""
+    return with_rows(A.T, columns, new.T).T
 
 
 def conjugate_gradients(
-    product: Callable[[np.ndarray], np.ndarray],
-    R: np.ndarray,
-    precondition: Callable[[np.ndarray], np.ndarray],
+    product: Callable[[Array], Array],
+    R: Array,
+    precondition: Callable[[Array], Array],
     is_joint: bool = False,
-) -> np.ndarray:
+) -> Array:
     """Approximate solutions X of product(X) = R, along which quadratic functions with gradient −R decrease.
 
     Each column has its own system, or all have one.
     """
-    inner = lambda A, B: np.sum(A * B, axis=None if is_joint else 0, keepdims=True)
-    X, images = np.zeros_like(R), precondition(R)
+    inner = lambda A, B: to_numpy(array_namespace(A).sum(A * B, axis=None if is_joint else 0, keepdims=True))
+    X, images = array_namespace(R).zeros_like(R), precondition(R)
     direction, size = images, inner(R, images)
     first = size
     for _ in range(MOST_PRODUCTS):
@@ -246,10 +268,12 @@ def conjugate_gradients(
             break
         image = product(direction)
         length = np.divide(size, inner(direction, image), out=np.zeros_like(size), where=is_going)
+        length = from_numpy(length, R)
         X, R = X + length * direction, R - length * image
         images, before = precondition(R), size
         size = np.where(is_going, inner(R, images), size)
-        direction = images + np.divide(size, before, out=np.zeros_like(size), where=is_going) * direction
+        share = np.divide(size, before, out=np.zeros_like(size), where=is_going)
+        direction = images + from_numpy(share, R) * direction
     return X
 
 
@@ -261,29 +285,39 @@ class _Matrices:
     """
 
     def __init__(self, rows: FeatureRows) -> None:
-        self.rows, self.D = rows, np.zeros(0)
-        self.S: list[np.ndarray] = []
+        self.rows = rows
+        self.D: Array | None = None
+        self.S: list[Array] = []
 
-    def of(self, D: np.ndarray) -> tuple[list[np.ndarray], bool]:
+    def of(self, D: Array) -> tuple[list[Array], bool]:
         """The k matrices (p, p) for D (n, k), and whether they are exact."""
-        counts = np.count_nonzero(D, axis=0)
+        counts = _counts(D)
         most = SAMPLED_ROWS * self.rows.n_columns
         if self.rows.is_kept and counts.max() > 2 * most:
-            self.D = np.zeros(0)
-            return list(self.rows.squares(_sampled(D, most))), False
-        change = D - self.D if self.D.shape == D.shape else D
-        if self.D.shape == D.shape and np.count_nonzero(change) <= WORTH_UPDATING * counts.sum():
-            for S, update in zip(self.S, self.rows.squares(change), strict=True):
-                S += update
+            self.D = None
+            return _each(self.rows.squares(from_numpy(_sampled(to_numpy(D), most), D))), False
+        change = None if self.D is None else D - self.D
+        if change is not None and _counts(change).sum() <= WORTH_UPDATING * counts.sum():
+            self.rows.add_squares(self.S, change)
         else:
-            self.S = list(self.rows.squares(D))
+            self.S = _each(self.rows.squares(D))
         self.D = D
         return self.S, True
 
     def keep(self, chosen: np.ndarray) -> None:
         """Those of some of the functions."""
-        if self.D.size and not chosen.all():
-            self.D, self.S = self.D[:, chosen], [self.S[c] for c in np.flatnonzero(chosen)]
+        if self.D is not None and not chosen.all():
+            numbers = np.flatnonzero(chosen)
+            self.D, self.S = take_columns(self.D, numbers), [self.S[c] for c in numbers]
+
+
+def _counts(D: Array) -> np.ndarray:
+    """How many entries of each column are not zero."""
+    return _columns(array_namespace(D).astype(D != 0, D.dtype))
+
+
+def _each(matrices: Array) -> list[Array]:
+    return [matrices[c, ...] for c in range(matrices.shape[0])]
 
 
 def _sampled(D: np.ndarray, size: int) -> np.ndarray:
@@ -303,18 +337,18 @@ def _sampled(D: np.ndarray, size: int) -> np.ndarray:
     return out
 
 
-def _ridged(S: np.ndarray, ridge: np.ndarray) -> np.ndarray:
-    return factor(S + np.diag(ridge[:, 0]))
-
-
-def _start_of_sample(problem: Problem, max_iter: int) -> np.ndarray | None:
-    """The minimum for a sample of the rows, or None where a sample would be too small to tell of the others."""
-    n = problem.Y.shape[0]
-    size = max(PILOT_ROWS * problem.rows.n_columns, n // PILOT_FRACTION, LEAST_PILOT)
+def _start_of_sample(problem: Problem, max_iter: int) -> Array | None:
+    """The minimum along a part of the frame for a sample of the rows, or None where that would be too little."""
+    n, m = problem.Y.shape[0], len(problem.rows.frame)
+    part = max(min(m, LEAST_PART), m // PILOT_PART)
+    size = max(PILOT_ROWS * (part + problem.rows.intercept), n // PILOT_FRACTION, LEAST_PILOT)
     if not problem.rows.is_kept:
         size = min(size, problem.rows.capacity // 2)
-    if n < WORTH_PILOT * size or size < PILOT_ROWS * problem.rows.n_columns:
+    if n < WORTH_PILOT * size or size < PILOT_ROWS * (part + problem.rows.intercept):
         return None
     numbers = np.sort(np.random.default_rng(0).choice(n, size, replace=False))
-    pilot = problem.of_rows(numbers)
-    return minimize_smooth(pilot, None, tol=PILOT_FALL, max_iter=max_iter, least_fall=PILOT_FALL).V
+    pilot = problem.of_rows(numbers, part)
+    V = to_numpy(minimize_smooth(pilot, None, tol=PILOT_FALL, max_iter=max_iter, least_fall=PILOT_FALL).V)
+    start = np.zeros((problem.rows.n_columns, V.shape[1]))
+    start[:part], start[m:] = V[:part], V[part:]
+    return from_numpy(start, problem.Y)

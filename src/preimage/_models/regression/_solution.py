@@ -7,10 +7,22 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_solve, cholesky, solve_triangular
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from preimage._engine.arrays import (
+    array_namespace,
+    concat_columns,
+    device_kwargs,
+    from_numpy,
+    take_columns,
+    take_rows,
+    to_numpy,
+)
+from preimage._engine.linalg import cholesky as cholesky_or_none
+from preimage._engine.linalg import solve_factored
+from preimage._engine.typing import Array
 from preimage._models.regression._feature_rows import FeatureRows
-from preimage._models.regression._losses import Loss
+from preimage._models.regression._losses import Loss, SmoothLoss
 
 # The first shift of a matrix that rounding has made indefinite, relative to its trace, and what the next is larger by.
 FIRST_SHIFT, NEXT_SHIFT = 1e-15, 100.0
@@ -25,6 +37,9 @@ class Problem:
 
     Where the loss has a price of the constant, that price times b and the sum of all weights is added.
 
+    Numbers of rows, and coefficients, are in NumPy, or all on the device that keeps the rows. Numbers of functions,
+    such as objectives, are in NumPy.
+
     Attributes
     ----------
     rows : FeatureRows
@@ -38,21 +53,38 @@ class Problem:
 
     rows: FeatureRows
     loss: Loss
-    Y: np.ndarray
-    weights: np.ndarray
+    Y: Array
+    weights: Array
     alpha: float
 
-    def objective(self, V: np.ndarray, F: np.ndarray) -> np.ndarray:
+    @classmethod
+    def near(cls, rows: FeatureRows, loss: Loss, Y: np.ndarray, weights: np.ndarray, alpha: float) -> Problem:
+        """The problem on the device that keeps the rows, where the loss is smooth."""
+        if isinstance(loss, SmoothLoss):
+            Y, weights = rows.near(Y), rows.near(weights)
+        return cls(rows, loss, Y, weights, alpha)
+
+    def objective(self, V: Array, F: Array) -> np.ndarray:
         """Of functions with coefficients V and values F; shape (k,), or (1,) where the loss is joint."""
-        penalties = self.alpha * self.rows.penalized * V**2 + self.prices * V
-        return self.weights @ self.loss.value(F, self.Y) + self.summed(np.sum(penalties, axis=0))
+        penalties = array_namespace(V).sum(self.alpha * self.penalized * V**2 + self.prices * V, axis=0)
+        return to_numpy(self.weights @ self.loss.value(F, self.Y)) + self.summed(to_numpy(penalties))
 
     @property
-    def prices(self) -> np.ndarray:
-        """What units of the coefficients cost by themselves; shape (p, 1)."""
-        return (1 - self.rows.penalized) * (self.loss.price_of_constant * self.weights.sum())
+    def total(self) -> float:
+        """The sum of the weights."""
+        return float(array_namespace(self.weights).sum(self.weights))
 
-    def bound(self, A: np.ndarray) -> np.ndarray:
+    @cached_property
+    def penalized(self) -> Array:
+        """One for each coordinate, zero for the intercept; shape (p, 1)."""
+        return from_numpy(self.rows.penalized, self.Y)
+
+    @cached_property
+    def prices(self) -> Array:
+        """What units of the coefficients cost by themselves; shape (p, 1)."""
+        return (1 - self.penalized) * (self.loss.price_of_constant * self.total)
+
+    def bound(self, A: Array) -> np.ndarray:
         r"""A lower bound of the minimum from multipliers of the rows.
 
         .. math:: -\sum_i w_i \ell^*(y_i, -a_i) - \frac{1}{4\alpha} \Bigl\|\sum_i w_i a_i g_i\Bigr\|^2
@@ -61,14 +93,15 @@ class Problem:
         """
         if self.rows.intercept:
             A = self.loss.balanced(A, self.weights, self.Y)
-        along = np.sum(self.rows.penalized * self.rows.sums(self.weights[:, None] * A) ** 2, axis=0)
-        return -self.weights @ self.loss.conjugate(A, self.Y) - self.summed(along) / (4 * self.alpha)
+        along = self.penalized * self.rows.sums(self.weights[:, None] * A) ** 2
+        squared = self.summed(to_numpy(array_namespace(along).sum(along, axis=0)))
+        return -to_numpy(self.weights @ self.loss.conjugate(A, self.Y)) - squared / (4 * self.alpha)
 
     @cached_property
     def nearly_nothing(self) -> np.ndarray:
         """Objectives below these are as good as zero, and have no relative accuracy; shape (k,), or (1,) if joint."""
-        cost = self.weights @ self.loss.value(self.Y - 1, self.Y)
-        return np.maximum(SMALL * cost, np.finfo(float).eps * self.weights.sum())
+        cost = to_numpy(self.weights @ self.loss.value(self.Y - 1, self.Y))
+        return np.maximum(SMALL * cost, np.finfo(float).eps * self.total)
 
     def summed(self, values: np.ndarray) -> np.ndarray:
         """Numbers of functions, added where the loss is joint."""
@@ -76,14 +109,13 @@ class Problem:
 
     def of_columns(self, columns: np.ndarray) -> Problem:
         """The problem of some of the functions alone."""
-        return replace(self, Y=self.Y[:, columns])
+        return replace(self, Y=take_columns(self.Y, columns))
 
-    def of_rows(self, numbers: np.ndarray) -> Problem:
-        """The problem of some of the rows, which stand for all."""
-        weights = self.weights[numbers]
-        total = float(weights.sum())
-        weights = weights * (float(self.weights.sum()) / total) if total > 0 else weights
-        return replace(self, rows=self.rows.chosen(numbers), Y=self.Y[numbers], weights=weights)
+    def of_rows(self, numbers: np.ndarray, size: int) -> Problem:
+        """The problem of some of the rows, which stand for all, and of the first functions of the frame."""
+        part = replace(self, Y=take_rows(self.Y, numbers), weights=take_rows(self.weights, numbers))
+        weights = part.weights * (self.total / part.total) if part.total > 0 else part.weights
+        return replace(part, rows=self.rows.chosen(numbers, size), weights=weights)
 
 
 @dataclass(frozen=True)
@@ -103,16 +135,16 @@ class Solution:
     n_iter : int
     """
 
-    V: np.ndarray
-    F: np.ndarray
-    A: np.ndarray
-    stiffness: np.ndarray
+    V: Array
+    F: Array
+    A: Array
+    stiffness: Array
     n_iter: int
 
     @classmethod
     def of_columns(cls, parts: Sequence[Solution]) -> Solution:
         """Functions that were fitted in several groups."""
-        join = lambda name: np.concatenate([getattr(each, name) for each in parts], axis=1)
+        join = lambda name: concat_columns(*[getattr(each, name) for each in parts])
         return cls(join("V"), join("F"), join("A"), join("stiffness"), max(each.n_iter for each in parts))
 
 
@@ -123,23 +155,38 @@ def relative_gap(problem: Problem, solution: Solution) -> tuple[np.ndarray, np.n
     return objective, gap / np.maximum(np.abs(objective), problem.nearly_nothing)
 
 
-def factor(S: np.ndarray) -> np.ndarray:
-    """The lower Cholesky factor of a positive semidefinite matrix, shifted where rounding has made it indefinite."""
-    shift, step = 0.0, FIRST_SHIFT * max(float(np.trace(S)), np.finfo(float).tiny)
+def factor(S: Array, ridge: Array | None = None) -> Array:
+    """The Cholesky factor L of a positive semidefinite matrix and a diagonal one, shifted where rounding demands it.
+
+    What is above the diagonal of L is of no meaning.
+    """
+    xp = array_namespace(S)
+    ridge = xp.zeros_like(S[:, 0]) if ridge is None else ridge[:, 0]
+    trace = float(xp.linalg.trace(S) + xp.sum(ridge))
+    shift, step = 0.0, FIRST_SHIFT * max(trace, np.finfo(float).tiny)
     while True:
-        try:
-            return np.asarray(cholesky(S + shift * np.eye(len(S)), lower=True, check_finite=False))
-        except LinAlgError:
-            if not np.isfinite(step):
-                raise
-            shift, step = step, NEXT_SHIFT * step
+        if (L := _cholesky(S, ridge + shift)) is not None:
+            return L
+        if not np.isfinite(step):
+            raise LinAlgError("A matrix of a step has no finite factor.")
+        shift, step = step, NEXT_SHIFT * step
 
 
-def solved(L: np.ndarray, R: np.ndarray) -> np.ndarray:
-    """(LLᵀ)⁻¹R."""
+def _cholesky(S: Array, ridge: Array) -> Array | None:
+    """The factor of S and a diagonal, or None where rounding has made the sum indefinite."""
+    if not isinstance(S, np.ndarray):
+        xp = array_namespace(S)
+        return cholesky_or_none(S + ridge * xp.eye(S.shape[0], dtype=S.dtype, **device_kwargs(S)))
+    A = S.copy()
+    A.ravel()[:: len(A) + 1] += ridge
+    try:  # of the transpose, which LAPACK needs no copy of
+        return np.asarray(cho_factor(A.T, lower=True, overwrite_a=True, check_finite=False)[0])
+    except LinAlgError:
+        return None
+
+
+def solved(L: Array, R: Array) -> Array:
+    """(LLᵀ)⁻¹R for R of shape (p,) or (p, k)."""
+    if not isinstance(L, np.ndarray):
+        return solve_factored(L, R)
     return np.asarray(cho_solve((L, True), R, check_finite=False))
-
-
-def inverse_factor(L: np.ndarray) -> np.ndarray:
-    """L⁻¹."""
-    return np.asarray(solve_triangular(L, np.eye(len(L)), lower=True, check_finite=False))
