@@ -164,6 +164,10 @@ class SparseGreedyModel(LandmarkMachine):
         self.alpha_, self.alphas_, self.loo_errors_ = fitted.alpha, fitted.alphas, fitted.loo_errors
         return fitted
 
+    def _judging_options(self) -> dict[str, Any]:
+        alpha = _penalties(self) if self.loss == SQUARED else "loo"
+        return {"alpha": alpha, "intercept": self.fit_intercept}
+
     def _least_squares(self, rows: LabelledRows, landmarks: Landmarks, targets: np.ndarray) -> LandmarkRidge:
         self._regression = fitted = LandmarkRidge.fit(
             rows.kernel,

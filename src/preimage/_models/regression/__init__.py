@@ -11,3 +11,4 @@ from preimage._models.regression._losses import (
     OneClassLoss,
     SoftmaxLoss,
 )
+from preimage._models.regression._width_choice import Judge, choose_widths
