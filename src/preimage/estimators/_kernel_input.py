@@ -38,10 +38,10 @@ from preimage._engine.validation import (
     with_weight,
 )
 from preimage._models.components import LandmarkModel
+from preimage.estimators._relevant_kernel import learns_relevance, relevant_kernel, without_learned
 from preimage.kernels import Kernel, Scaled, ShiftedInputs, Sum, as_kernel
 from preimage.kernels._bandwidth import CLASS_RULES, GAMMA, RECONSTRUCTION
 from preimage.kernels._door import moderate_inputs
-from preimage.estimators._relevant_kernel import learns_relevance, relevant_kernel, without_learned
 from preimage.landmarks import Landmarks, LandmarkSelector, as_landmarks
 from preimage.widths._class_gram import stratified_rows
 from preimage.widths._class_width import CLASS_POINTS, check_class_labels, with_class_widths

@@ -143,7 +143,7 @@ class LandmarkMachine(ReportsProgress, Estimator, ABC):
         weights = self._row_weights(y, check_weights(self, sample_weight, n))
         kept = np.arange(n) if weights is None else np.flatnonzero(weights)
         if learns:
-            if kept.size < n:
+            if weights is not None and kept.size < n:
                 X, y, weights = take_rows(X, kept), y[kept], weights[kept]
             return LabelledRows(self._relevant(kernel, X, y, weights), X, y, weights, kept)
         if weights is None or kept.size == n:
@@ -156,10 +156,12 @@ class LandmarkMachine(ReportsProgress, Estimator, ABC):
 
     def _relevant(self, kernel: Kernel, X: Rows, y: np.ndarray, weights: np.ndarray | None) -> Kernel:
         """The kernel with a width per column, judged by machines on landmarks of this estimator."""
-        number = self.landmarks if isinstance(self.landmarks, Integral) else getattr(self.landmarks, "n_landmarks", None)
-        options = {} if number is None else {"n_landmarks": int(number)}
+        number = (
+            self.landmarks if isinstance(self.landmarks, Integral) else getattr(self.landmarks, "n_landmarks", None)
+        )
+        options = self._judging_options() | ({} if number is None else {"n_landmarks": int(number)})
         select = lambda each, inputs: self._select(each, inputs).required().points
-        return relevant_kernel(self, kernel, X, y, weights, select=select, **options, **self._judging_options())
+        return relevant_kernel(self, kernel, X, y, weights, select=select, **options)
 
     def _judging_options(self) -> dict[str, Any]:
         """Penalty and intercept of the machines that judge widths; the penalty is chosen for each."""

@@ -27,6 +27,12 @@ FOLDS = 3
 FEWEST_ROWS = 10
 # Landmarks of the machines that judge kernels where an estimator has none of its own.
 LANDMARKS = 200
+# Why detectors have no widths per column, and what to do.
+WITHOUT_TARGETS = (
+    "without targets nothing says which columns matter. Scale columns of different units (StandardScaler), give "
+    "weights that you know, kernel=ScaledInputs(Gaussian(1.0), weights), or, with examples of outliers, those of a classifier, "
+    "kernel=SparseGreedyClassifier(gamma='relevance').fit(X, y).kernel_."
+)
 # What a fit stores, and a fit with another rule must not leave behind.
 LEARNED = ("relevance_", "has_column_widths_")
 
@@ -62,7 +68,7 @@ def relevant_kernel(
 ) -> Kernel:
     """`kernel` with a width for each column, or with one width where that is no worse; stores which, and relevances.
 
-    Widths are those with the largest evidence on some rows  (K20). On others, kernel ridge regression on landmarks
+    Widths are those with the largest evidence on some rows  (K21). On others, kernel ridge regression on landmarks
     chooses a factor of all of them, and whether they are better than one width.
 
     Parameters
@@ -98,6 +104,7 @@ def relevant_kernel(
     if not Y.shape[1] or not all(np.ptp(points[some], axis=0).any() for some in deciding):  # there is nothing to learn
         estimator.relevance_, estimator.has_column_widths_ = np.full(X.shape[1], 1 / X.shape[1]), False
         return with_gamma(kernel, resolve_gamma("median", points))
+    Y = Y / np.max(np.abs(Y), axis=0)  # squares of huge targets leave the range of numbers
     Y = Y / np.std(Y, axis=0)
     found = [learn_relevance(kernel, points[some], Y[some], counts[some]) for some in deciding]
     of_columns = lambda each, factor: ScaledInputs(with_gamma(kernel, 1.0), factor * each.gammas)

@@ -18,7 +18,7 @@ class Evidence:
     .. math:: E(\omega, \lambda) = \log \frac{\operatorname{tr} Y^\top A^{-1} Y}{nk}
         + \frac 1n \log \det A, \qquad A = K_\omega + \lambda V^{-1},
 
-    up to a constant (K20). Several targets share A.
+    up to a constant (K21). Several targets share A.
 
     Attributes
     ----------

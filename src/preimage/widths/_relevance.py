@@ -64,8 +64,8 @@ def require_relevance(kernel: Kernel) -> None:
     own = getattr(kernel, "gamma", None)
     if not (isinstance(own, str) and own == RELEVANCE):
         raise UnsupportedKernelError(
-            f"gamma={RELEVANCE!r} learns the widths of a whole kernel, such as Gaussian({RELEVANCE!r}); in {kernel!r} a "
-            "part of it has it. Learn the weights with that part alone, and give it to the combination: "
+            f"gamma={RELEVANCE!r} learns the widths of a whole kernel, such as Gaussian({RELEVANCE!r}); in {kernel!r} "
+            "a part of it has it. Learn the weights with that part alone, and give it to the combination: "
             "`SparseGreedyRegressor(gamma='relevance').fit(X, y).kernel_`."
         )
     if not (kernel.is_radial and kernel.is_positive_semidefinite):
@@ -85,7 +85,7 @@ def with_gamma(kernel: Kernel, gamma: float) -> Kernel:
 def learn_relevance(
     kernel: Kernel, X: np.ndarray, Y: np.ndarray, weights: np.ndarray, start: np.ndarray | None = None
 ) -> Relevance:
-    """Widths of columns with the largest evidence  (K20), on rows in a random order.
+    """Widths of columns with the largest evidence  (K21), on rows in a random order.
 
     Descends in the logarithms of weights and ridge from a wide kernel, a narrow one, the best kernel with one width,
     and the widths `start` where they are given; drops columns that do not raise the evidence enough.
