@@ -30,8 +30,8 @@ LANDMARKS = 200
 # Why detectors have no widths per column, and what to do.
 WITHOUT_TARGETS = (
     "without targets nothing says which columns matter. Scale columns of different units (StandardScaler), give "
-    "weights that you know, kernel=ScaledInputs(Gaussian(1.0), weights), or, with examples of outliers, those of a classifier, "
-    "kernel=SparseGreedyClassifier(gamma='relevance').fit(X, y).kernel_."
+    "weights that you know, kernel=ScaledInputs(Gaussian(1.0), weights), or, with examples of outliers, those of a "
+    "classifier, kernel=SparseGreedyClassifier(gamma='relevance').fit(X, y).kernel_."
 )
 # What a fit stores, and a fit with another rule must not leave behind.
 LEARNED = ("relevance_", "has_column_widths_")

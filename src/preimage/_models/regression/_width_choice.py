@@ -96,8 +96,9 @@ def choose_widths(
 ) -> WidthChoice:
     """One width, unless a width for each column has left-out errors that are smaller beyond their standard error.
 
-    Each family is a function of the factor of all its weights, and has a kernel for each part of the rows that judge. The factors were found on few rows, and more admit
-    narrower kernels: the factor is doubled, or else halved, as long as errors fall.
+    Each family is a function of the factor of all its weights, and has a kernel for each part of the rows that judge.
+    The factors were found on few rows, and more admit narrower kernels: the factor is doubled, or else halved, as long
+    as errors fall.
     """
     with stage("Comparing kernels"):
         factor, errors = _best_factor(judge, per_column)
