@@ -7,9 +7,9 @@ regression (Nadaraya–Watson), the posterior mean under a Gaussian mixture, and
 Set-up: the draws of benchmarks/papers/denoising_digits.py: 8 × 8 digits in [0, 1], 1,000 for training, 797 for testing,
 Gaussian noise of deviation 0.25. All others choose their parameters on 200 training digits by the error to the clean
 digit and are fitted again on all 1,000. Results are clipped to the range of pixels before they are judged. The mixture
-knows the variance of the noise. The autoencoder learns clean digits from noisy ones where clean ones are there (ten noisy copies
-of each), and noisy digits from themselves through a narrow layer where they are not. `DenoisingSearch` is told the
-noise when training digits are clean, and nothing when they are noisy.
+knows the variance of the noise. The autoencoder learns clean digits from noisy ones where clean ones are there (ten
+noisy copies of each), and noisy digits from themselves through a narrow layer where they are not. `DenoisingSearch` is
+told the noise when training digits are clean, and nothing when they are noisy.
 
     OMP_NUM_THREADS=1 python benchmarks/comparisons/denoising_peers.py --jobs 6 --record --output FILE
 

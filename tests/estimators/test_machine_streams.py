@@ -87,7 +87,7 @@ def test_classes_may_be_missing_in_batches(loss):
     fitted, model = SparseGreedyClassifier(40, **options).fit(X, Y), SparseGreedyClassifier(40, **options)
     for turn in range(6):
         missing = "cab"[turn % 3]
-        part = np.flatnonzero(Y != missing)[turn // 3 :: 2]
+        part = np.flatnonzero(missing != Y)[turn // 3 :: 2]
         model.partial_fit(X[part], Y[part], classes=["a", "b", "c"])
     assert list(model.classes_) == ["a", "b", "c"]
     assert abs(model.score(X, Y) - fitted.score(X, Y)) < 0.06

@@ -27,7 +27,15 @@ from hostile_problem import Case, Problem
 from hostile_run import run
 from hostile_strategies import KEPT, strategy_of
 
-from preimage import KernelPCA, PenalizedDiscriminant, compress, inflation_report, neuro, plotting
+from preimage import (
+    KernelPCA,
+    PenalizedDiscriminant,
+    SparseGreedyClassifier,
+    compress,
+    inflation_report,
+    neuro,
+    plotting,
+)
 from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels import Gaussian
 from preimage.model_selection import WidthSearch
@@ -227,6 +235,9 @@ FIGURES = {
     "NavigationDisplay.from_images": lambda cls, model: cls.from_images(PICTURES[:3], (2, 2)),
     "ReducedSetDisplay.from_estimator": lambda cls, model: cls.from_estimator(
         compress(SVC().fit(PICTURES, CLASSES), 3, X=PICTURES), (2, 2)
+    ),
+    "RelevanceDisplay.from_estimator": lambda cls, model: cls.from_estimator(
+        SparseGreedyClassifier(5, gamma="relevance").fit(POINTS, CLASSES)
     ),
     "SpectrumDisplay.from_estimator": lambda cls, model: cls.from_estimator(model),
     "SpectrumDisplay.from_eigenvalues": lambda cls, model: cls.from_eigenvalues(EIGENVALUES),

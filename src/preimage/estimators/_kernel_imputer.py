@@ -64,6 +64,7 @@ from preimage.estimators._kernel_input import (
     with_array_tag,
 )
 from preimage.estimators._missing_entries import check_incomplete, is_nan, known_entries, map_incomplete
+from preimage.estimators._relevant_kernel import refuse_relevance
 from preimage.exceptions import ConvergenceWarning, UnsupportedKernelError
 from preimage.kernels import Gaussian, Kernel
 from preimage.landmarks import LandmarkSelector
@@ -86,6 +87,12 @@ MOST_ROWS = 10_000
 # filled row computes kernel values with all points of the model, and rows with missing entries are filled many times.
 # Beyond, half of the rows, at most so many, are landmarks: on digits errors are larger by a fiftieth.
 MOST_EXACT_ROWS, MOST_INCOMPLETE_ROWS, MOST_LANDMARKS = 2000, 700, 1000
+# Why there is no width per column to learn, and what to do.
+LEARNED_ALREADY = (
+    "there are no targets. Conditional means, the default without `gamma`, learn from known entries that they hide how "
+    "much each column counts for each other one (`relevance_`): leave `gamma` out. The energy takes weights that you "
+    "know, of scaled columns: kernel=ScaledInputs(Gaussian(1.0), weights)."
+)
 # γ of the Gaussian kernel times the median of squared distances. Of eight data sets images of few pixels have the
 # smallest errors at 0.5, larger ones and tables at 0.1, where those images have errors larger by a tenth.
 GAMMA_TIMES_MEDIAN = 0.35
@@ -734,7 +741,9 @@ class KernelImputer(ReportsProgress, TransformerMixin, Estimator):
                 "A precomputed kernel has no inputs whose entries could be filled. Give KernelImputer the kernel "
                 "itself and the inputs."
             )
-        named_kernel(self).require_gradient("KernelImputer")
+        kernel = named_kernel(self)
+        kernel.require_gradient("KernelImputer")
+        refuse_relevance(self, kernel, LEARNED_ALREADY)
         if isinstance(self.missing_values, str):
             raise ValueError(f"KernelImputer fills numbers; missing_values={self.missing_values!r} is text.")
         if self.sample_posterior and self._chosen_method() == ENERGY:

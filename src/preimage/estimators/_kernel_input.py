@@ -20,6 +20,7 @@ from preimage._engine.arrays import (
     take_rows,
     to_numpy,
 )
+from preimage._engine.finite import training_inputs
 from preimage._engine.memory import memory_budget
 from preimage._engine.typing import Array, Rows, Seed, Targets
 from preimage._engine.validation import (
@@ -37,6 +38,7 @@ from preimage._engine.validation import (
     with_weight,
 )
 from preimage._models.components import LandmarkModel
+from preimage.estimators._relevant_kernel import learns_relevance, relevant_kernel, without_learned
 from preimage.kernels import Kernel, Scaled, ShiftedInputs, Sum, as_kernel
 from preimage.kernels._bandwidth import CLASS_RULES, GAMMA, RECONSTRUCTION
 from preimage.kernels._door import moderate_inputs
@@ -82,6 +84,7 @@ def kernel_and_inputs(
     centered: bool = False,
     copy: bool = True,
     symmetric: bool = True,
+    resolved: bool = True,
 ) -> tuple[Kernel, Array]:
     """The kernel of `estimator` resolved on X, and X, validated, which the model may keep.
 
@@ -104,7 +107,10 @@ def kernel_and_inputs(
         Whether X must be copied; otherwise the model may keep the caller's array.
     symmetric : bool, default=True
         Whether a kernel with a direction is refused.
+    resolved : bool, default=True
+        Whether parameters of the kernel that wait for data are found; otherwise the caller does that.
     """
+    without_learned(estimator)
     checked = check_points(estimator, X, reset=True, min_samples=min_samples)
     kernel = named_kernel(estimator, symmetric=symmetric)
     if kernel.points_are_row_numbers:
@@ -112,7 +118,9 @@ def kernel_and_inputs(
     elif copy:
         checked = own_copy(checked, X)
     known, weights = checked, check_weights(estimator, sample_weight, checked.shape[0])
-    if labelled_rows is not None and needs_labels(kernel):
+    if not resolved:
+        return kernel, training_inputs(type(estimator).__name__, checked)
+    if labelled_rows is not None and needs_targets(kernel):
         rows, y = labelled_rows(checked.shape[0])
         known = take_rows(checked, rows)
     kernel = labelled_kernel(estimator, kernel, known, y)
@@ -149,7 +157,9 @@ def kernel_on_sample(estimator: Any, kernel: Kernel, X: Rows, y: Targets | None 
 
 
 def labelled_kernel(estimator: Any, kernel: Kernel, X: Rows, y: Targets | None = None) -> Kernel:
-    """`kernel` with the widths that class means decide, found on validated data X with labels y; else as it is."""
+    """`kernel` with the widths that class means or targets decide, found on validated data X with y; else as it is."""
+    if learns_relevance(kernel):
+        return relevant_kernel(estimator, kernel, X, y)
     if not needs_labels(kernel):
         return kernel
     y = check_class_labels(f"{type(estimator).__name__} with {kernel!r}", y, X.shape[0])
@@ -162,6 +172,11 @@ def labelled_kernel(estimator: Any, kernel: Kernel, X: Rows, y: Targets | None =
 def needs_labels(kernel: Kernel) -> bool:
     """Whether the width of a kernel, or of a part of it, is found from class means."""
     return not _rules(kernel).isdisjoint(CLASS_RULES)
+
+
+def needs_targets(kernel: Kernel) -> bool:
+    """Whether the width of a kernel, or of a part of it, is found from class means or learned from targets."""
+    return needs_labels(kernel) or learns_relevance(kernel)
 
 
 def _rules(kernel: Kernel) -> set[str]:
@@ -400,11 +415,14 @@ def landmark_inputs(
     min_samples: int = 2,
     keep_all: bool = False,
     about_mean: bool = True,
+    resolved: bool = True,
 ) -> Inputs:
     """Inputs of a fit on landmarks, which reads X block by block; widths of the kernel are found on some of the rows.
 
     Parameters are those of `exact_inputs`. Rows of weight zero are dropped from arrays in memory unless `keep_all`.
+    Unless `resolved`, the caller finds parameters of the kernel that wait for data.
     """
+    without_learned(estimator)
     kernel = named_kernel(estimator)
     is_precomputed = kernel.points_are_row_numbers
     if is_precomputed:
@@ -419,11 +437,13 @@ def landmark_inputs(
         X = kernel.inputs(X)
     kept = None
     if weights is not None and not is_lazy(X) and not keep_all:
-        if needs_labels(kernel) and y is not None and count_rows(y) == weights.size:
+        if needs_targets(kernel) and y is not None and count_rows(y) == weights.size:
             y = np.asarray(in_memory(y))[np.flatnonzero(weights)]
         kept = np.flatnonzero(weights)
         X, weights = with_weight(estimator, X, weights)
     if is_precomputed:
+        return Inputs(kernel, X, weights, kept)
+    if not resolved:
         return Inputs(kernel, X, weights, kept)
     kernel = kernel_on_sample(estimator, kernel, X, y)
     X = moderate_inputs(type(estimator).__name__, kernel, X)

@@ -42,7 +42,13 @@ from preimage.estimators._estimator import (
     warn_of_exact_fit,
 )
 from preimage.estimators._has_landmarks import HasLandmarks
-from preimage.estimators._kernel_input import KERNEL_CONSTRAINTS, is_precomputed, uses_landmarks, with_array_tag
+from preimage.estimators._kernel_input import (
+    KERNEL_CONSTRAINTS,
+    is_precomputed,
+    named_kernel,
+    uses_landmarks,
+    with_array_tag,
+)
 from preimage.estimators._kernel_pca import KernelPCA
 from preimage.estimators._left_out_distances import (
     distances_by,
@@ -52,6 +58,7 @@ from preimage.estimators._left_out_distances import (
     threshold,
     without_suspects,
 )
+from preimage.estimators._relevant_kernel import WITHOUT_TARGETS, refuse_relevance
 from preimage.estimators._training_rows import TrainingRows, same_rows
 from preimage.exceptions import RankWarning, UnsupportedKernelError
 from preimage.feature_space import Expansion
@@ -352,6 +359,8 @@ class KernelNoveltyDetector(HasLandmarks, ReportsProgress, OutlierMixin, Estimat
                 "KernelNoveltyDetector needs k(x, x) of new rows, which a precomputed kernel does not have. Give it "
                 "the kernel itself and the inputs, or use KernelPCA.reconstruction_error(K, diagonal)."
             )
+
+        refuse_relevance(self, named_kernel(self), WITHOUT_TARGETS)
 
     def _kernel_pca(self) -> KernelPCA:
         """Of all components through zero, with the parameters of this detector."""

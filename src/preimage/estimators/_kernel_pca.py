@@ -130,6 +130,8 @@ class KernelPCA(HasLandmarks, ComponentPictures):
         back, unless a narrower one is surely better. If more components are asked for than there are columns, fewer
         may be kept, which give all inputs back. With labels, ``fit(X, y)``, also "enclosing_ball",
         "mean_distance", "alignment" and others of `preimage.widths.class_width`, which place class means far apart.
+        "relevance" learns a width for each column from labels or from numbers to predict, as in
+        `SparseGreedyRegressor`: axes then follow the columns that matter for them.
     degree : int, default=3
         Degree of the polynomial kernel.
     coef0 : float, default=1.0
@@ -212,6 +214,8 @@ class KernelPCA(HasLandmarks, ComponentPictures):
         The axes and the mean in feature space.
     kernel_ : Kernel
         The kernel with its parameters fixed. A linear kernel on data far from the origin is evaluated about their mean.
+    relevance_, has_column_widths_
+        With ``gamma="relevance"``, as in `SparseGreedyRegressor`.
     preimage_ : Preimage
         The pre-image solver, with what it learns from the training set; for "auto", its `reconstruction` and
         `projection` say which solver answers which question.
@@ -351,8 +355,8 @@ class KernelPCA(HasLandmarks, ComponentPictures):
             Or a symmetric matrix of shape (n, n) for a precomputed kernel; or a Dask array. With `landmarks`, also a
             memory map or an iterator of arrays, which is read once (see `partial_fit`).
         y : array of shape (n,), optional
-            Class labels for a rule that finds the width from class means, such as ``gamma="enclosing_ball"``; ignored
-            otherwise.
+            Class labels for a rule that finds the width from class means, such as ``gamma="enclosing_ball"``, labels or
+            targets for ``gamma="relevance"``; ignored otherwise.
         sample_weight : array of shape (n,), optional
             How often each row counts: a row of weight two counts as two copies of it, one of weight zero is left out.
             The map that `inverse_transform` learns ignores weights, as do selectors of landmarks and, on landmarks,

@@ -36,6 +36,7 @@ from preimage.estimators._kernel_input import (
     named_kernel,
     with_array_tag,
 )
+from preimage.estimators._relevant_kernel import learns_relevance, relevant_kernel
 from preimage.feature_space import Expansion
 from preimage.kernels import Kernel
 from preimage.landmarks import SELECTORS, Landmarks, LandmarkSelector, SparseGreedy, as_landmarks
@@ -128,15 +129,23 @@ class LandmarkMachine(HasLandmarks, ReportsProgress, Estimator, ABC):
 
         Rows of weight zero have no part in anything, as if they were not there; lazy ones may become landmarks.
         """
+        learns = learns_relevance(named_kernel(self))
         if is_lazy(X) and not is_precomputed(self.kernel):
-            inputs = landmark_inputs(self, X, in_memory(y), sample_weight, min_samples=1, about_mean=False)
-            y = self._check_y(in_memory(y), inputs.X.shape[0])
-            return LabelledRows(inputs.kernel, inputs.X, y, self._row_weights(y, inputs.weights), np.arange(y.shape[0]))
-        kernel, X = kernel_and_inputs(self, X, y)
+            y = in_memory(y)
+            inputs = landmark_inputs(self, X, y, sample_weight, min_samples=1, about_mean=False, resolved=not learns)
+            y = self._check_y(y, inputs.X.shape[0])
+            weights = self._row_weights(y, inputs.weights)
+            kernel = self._relevant(inputs.kernel, inputs.X, y, weights) if learns else inputs.kernel
+            return LabelledRows(kernel, inputs.X, y, weights, np.arange(y.shape[0]))
+        kernel, X = kernel_and_inputs(self, X, y, resolved=not learns)
         n = X.shape[0]
         y = self._check_y(y, n)
         weights = self._row_weights(y, check_weights(self, sample_weight, n))
         kept = np.arange(n) if weights is None else np.flatnonzero(weights)
+        if learns:
+            if weights is not None and kept.size < n:
+                X, y, weights = take_rows(X, kept), y[kept], weights[kept]
+            return LabelledRows(self._relevant(kernel, X, y, weights), X, y, weights, kept)
         if weights is None or kept.size == n:
             return LabelledRows(kernel, kernel.inputs(X), y, weights, kept)
         if is_precomputed(kernel):  # new points still have all columns
@@ -144,6 +153,19 @@ class LandmarkMachine(HasLandmarks, ReportsProgress, Estimator, ABC):
         X = take_rows(X, kept)
         kernel = labelled_kernel(self, named_kernel(self), X, y[kept]).resolve(X)
         return LabelledRows(kernel, kernel.inputs(X), y[kept], weights[kept], kept)
+
+    def _relevant(self, kernel: Kernel, X: Rows, y: np.ndarray, weights: np.ndarray | None) -> Kernel:
+        """The kernel with a width per column, judged by machines on landmarks of this estimator."""
+        number = (
+            self.landmarks if isinstance(self.landmarks, Integral) else getattr(self.landmarks, "n_landmarks", None)
+        )
+        options = self._judging_options() | ({} if number is None else {"n_landmarks": int(number)})
+        select = lambda each, inputs: self._select(each, inputs).required().points
+        return relevant_kernel(self, kernel, X, y, weights, select=select, **options)
+
+    def _judging_options(self) -> dict[str, Any]:
+        """Penalty and intercept of the machines that judge widths; the penalty is chosen for each."""
+        return {"alpha": "loo"}
 
     def _select(self, kernel: Kernel, inputs: Array) -> Landmarks:
         rng = None if isinstance(self.landmarks, LandmarkSelector) else generator(self.random_state)

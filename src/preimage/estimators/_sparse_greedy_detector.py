@@ -15,6 +15,7 @@ from preimage._models.regression import ConvexMachine, OneClassLoss
 from preimage.estimators._convex_fit import minimized
 from preimage.estimators._kernel_input import named_kernel, needs_labels
 from preimage.estimators._landmark_machine import LANDMARK_MACHINE_CONSTRAINTS, LabelledRows, LandmarkMachine
+from preimage.estimators._relevant_kernel import WITHOUT_TARGETS, refuse_relevance
 from preimage.landmarks import Landmarks, LandmarkSelector
 
 # Rows on the margin, about as many as there are landmarks, have the value ρ up to this fraction of it, or so many
@@ -164,6 +165,10 @@ class SparseGreedyDetector(OutlierMixin, LandmarkMachine):
     def dual_coef_(self) -> Array:
         """Coefficients of the kernel functions, shape (m, 1)."""
         return self.expansion_.coefficients
+
+    def _read(self, X: Rows, y: Targets, sample_weight: Targets | None) -> LabelledRows:
+        refuse_relevance(self, named_kernel(self), WITHOUT_TARGETS)
+        return super()._read(X, y, sample_weight)
 
     def _check_y(self, y: Targets, n: int) -> np.ndarray:
         """Labels are for rules that find a width from them."""

@@ -29,6 +29,9 @@ CLASS_RULES = ("enclosing_ball", "mean_distance", "median_distance", "min_distan
 #: The rule that chooses a width on left-out rows, in `KernelPCA.fit`.
 RECONSTRUCTION = "reconstruction"
 
+#: The rule that learns a width for each column from targets, in fits of estimators that have them.
+RELEVANCE = "relevance"
+
 # Rows from which percentiles of distances are found: two thousand have two million pairs, whose percentiles are exact
 # to a few per mille whatever the size of the data. Ten times more would take a hundred times longer.
 MAX_POINTS = 2000
@@ -62,7 +65,7 @@ def resolve_gamma(gamma: Gamma, X: Array, metric: str = "sqeuclidean") -> float:
     ===========  =====================================================================================
 
     Rules that need class labels, such as "enclosing_ball", are those of `class_width`. "reconstruction" is a rule of
-    `KernelPCA` alone.
+    `KernelPCA` alone, and "relevance", a width for each column, one of estimators that are given targets.
 
     Parameters
     ----------
@@ -107,6 +110,13 @@ def resolve_gamma(gamma: Gamma, X: Array, metric: str = "sqeuclidean") -> float:
         raise ValueError(
             f"gamma={gamma!r} chooses the width with which kernel PCA reconstructs left-out rows best: only "
             "KernelPCA.fit knows how. Rules that any estimator takes are 'scale', 'median' and percentiles such as "
+            "'p5'."
+        )
+    if isinstance(gamma, str) and gamma == RELEVANCE:
+        raise ValueError(
+            f"gamma={RELEVANCE!r} learns a width for each column from targets or labels: call fit(X, y) of an "
+            "estimator that takes them, such as SparseGreedyRegressor, SparseGreedyClassifier or KernelPCA, whose "
+            "`kernel_` has the widths. Rules that any estimator takes are 'scale', 'median' and percentiles such as "
             "'p5'."
         )
     X = as_points(X)

@@ -56,7 +56,8 @@ class Gaussian(ExponentialDecay):
     ----------
     gamma : float, None, "auto", "scale", "median" or a percentile such as "p5", default=1.0
         Inverse squared width γ > 0, or a rule that finds it from data: see `resolve_gamma`, and `class_width` for
-        those that need labels, such as "enclosing_ball".
+        those that need labels, such as "enclosing_ball". "relevance" is a width for each column, which estimators with
+        targets learn, such as `SparseGreedyRegressor`; their kernel is then one of `ScaledInputs`.
 
     See Also
     --------

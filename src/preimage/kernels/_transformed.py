@@ -91,6 +91,7 @@ class ScaledInputs(_TransformedInputs):
     See Also
     --------
     MappedInputs : Any matrix in place of a diagonal.
+    preimage.SparseGreedyRegressor : Learns weights of columns from targets: ``gamma="relevance"``.
     sklearn.preprocessing.StandardScaler : Scales the data before any kernel.
 
     Examples

@@ -5,6 +5,7 @@ from preimage.plotting._curves import CompressionDisplay, SpectrumDisplay, Width
 from preimage.plotting._inflation import InflationDisplay
 from preimage.plotting._pictures import DenoisingDisplay, NavigationDisplay, ReducedSetDisplay
 from preimage.plotting._plane import ComponentContourDisplay, KernelGeometryDisplay
+from preimage.plotting._relevance_bars import RelevanceDisplay
 
 __all__ = [
     "ComponentContourDisplay",
@@ -14,6 +15,7 @@ __all__ = [
     "KernelGeometryDisplay",
     "NavigationDisplay",
     "ReducedSetDisplay",
+    "RelevanceDisplay",
     "SpectrumDisplay",
     "WidthCurveDisplay",
 ]

@@ -13,3 +13,4 @@ from preimage._models.regression._losses import (
 )
 from preimage._models.regression._predictive_variance import MOST_ROWS, PredictiveVariance
 from preimage._models.regression._streams import STREAMS, LogisticStream, SquaredStream, StreamFit
+from preimage._models.regression._width_choice import Judge, choose_widths

@@ -93,20 +93,38 @@ class LeastSquares:
     def leave_one_out(self, F: np.ndarray, Y: np.ndarray, weights: np.ndarray | None, alphas: np.ndarray) -> np.ndarray:
         r"""Squared errors Σ wᵢ‖yᵢ − f₍₋ᵢ₎(xᵢ)‖² of predictions for rows by all other rows, one per α.
 
+        In NumPy; rows may come in blocks, whose results add up.
+        """
+        weights = np.ones(F.shape[0]) if weights is None else weights
+        return np.array([weights @ errors for errors in self.left_out_squares(F, Y, weights, alphas)])
+
+    def left_out_squares(
+        self, F: np.ndarray, Y: np.ndarray, weights: np.ndarray, alphas: np.ndarray
+    ) -> Iterator[np.ndarray]:
+        r"""‖yᵢ − f₍₋ᵢ₎(xᵢ)‖² for every row i, one array per α.
+
         Leaving row i out changes its residual eᵢ to :math:`e_i / (1 - h_i)`, with the leverage
         :math:`h_i = w_i (1/\sum w + \sum_j p_{ij}^2 / (\sigma_j^2 + \alpha))` and p the features along the singular
-        vectors. In NumPy; rows may come in blocks, whose results add up.
+        vectors.
         """
         (values, V), (features, along, _) = self.spectrum, self.parts
         feature_means, target_means = self.means
         P, targets = (F - feature_means) @ V, Y - target_means
         shrunk = 1 / (values[:, None] ** 2 + np.maximum(alphas, self.smallest_alpha))  # (m, number of α)
-        weights = np.ones(F.shape[0]) if weights is None else weights
         leverages = weights[:, None] * (self.intercept / self.count + (P * P) @ shrunk)
         projected = V.T @ (features.T @ along)
         kept = np.maximum(1 - leverages, np.finfo(float).eps)
-        errors = [targets - P @ (shrunk[:, [j]] * projected) for j in range(len(alphas))]
-        return np.array([weights @ np.sum((e / kept[:, [j]]) ** 2, axis=1) for j, e in enumerate(errors)])
+        for j in range(len(alphas)):
+            yield np.sum(((targets - P @ (shrunk[:, [j]] * projected)) / kept[:, [j]]) ** 2, axis=1)
+
+    def penalties(self, alpha: float | str | np.ndarray) -> np.ndarray:
+        """Candidates for α: those given, or with "loo" a grid relative to the largest squared singular value.
+
+        So it does not depend on the scale of the kernel.
+        """
+        if isinstance(alpha, str):
+            return LOO_GRID * self.spectrum[0].max(initial=0.0) ** 2
+        return np.atleast_1d(alpha)
 
     @property
     def smallest_alpha(self) -> float:
@@ -301,9 +319,7 @@ class LandmarkRidge:
         require_finite(problem.triangle, kernel)
         alphas = errors = None
         if not isinstance(alpha, float):
-            # The grid is relative to the largest squared singular value, so it does not depend on the scale of the
-            # kernel.
-            alphas = LOO_GRID * problem.spectrum[0].max(initial=0.0) ** 2 if isinstance(alpha, str) else alpha
+            alphas = problem.penalties(alpha)
             # A second pass over the data: leave-one-out residuals need the leverages, which are known when the factor
             # is.
             errors = _over_blocks(
