@@ -12,7 +12,7 @@ class MapUnderMouse:
 
     def __init__(self, watched):
         self.watched = watched
-        self.surface = watched.page.locator(".map-stage canvas").last
+        self.surface = watched.page.locator(".map-overlay")
         self.box = self.surface.bounding_box()
         self.measure()
 
