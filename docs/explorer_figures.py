@@ -76,13 +76,27 @@ def completing(page):
     return panel
 
 
+def of_row(row, across, up):
+    """The upper part of a page with this row selected, and the pointer at a place in fractions of the map."""
+
+    def pose(page):
+        at_the_pointer(across, up)(page)
+        page.evaluate("(row) => window.preimage.store.set({ selected: row })", row)
+        return page
+
+    return pose
+
+
 # Name of a figure: the example whose page it shows, and how.
 FIGURES = {
     "digits": ("digits", at_the_pointer(0.78, 0.78)),
     "half_digit": ("digits", completing),
     "spectra": ("spectra", at_the_pointer(0.3, 0.3, "temperature (°C)")),
     "wine": ("wine", at_the_pointer(0.8, 0.6)),
-    "brain": ("brain", walking("face", "house")),
+    "brain": ("brain", walking("rest", "movement")),
+    "machine": ("machine", at_the_pointer(0.52, 0.62)),
+    "outliers": ("outliers", at_the_pointer(0.3, 0.5, "Decision")),
+    "gaps": ("gaps", of_row(2, 0.45, 0.4)),
 }
 
 

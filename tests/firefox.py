@@ -72,7 +72,8 @@ class Firefox:
 
     def run(self, script: str, *arguments: Any) -> Any:
         """What the body of a function returns; it may wait for promises."""
-        body = f"const [done] = [arguments[arguments.length - 1]]; (async (...given) => {{ {script} }})(...arguments).then(done)"
+        done = "arguments[arguments.length - 1]"
+        body = f"const done = {done}; (async (...given) => {{ {script} }})(...arguments).then(done)"
         return self("WebDriver:ExecuteAsyncScript", {"script": body, "args": list(arguments)})
 
     def keys(self, *keys: str) -> None:

@@ -72,7 +72,11 @@ def test_predictions_are_those_of_the_machine(javascript, machine):
 
 @pytest.mark.parametrize(
     "detector",
-    [OneClassSVM(gamma=0.05, nu=0.1), SparseGreedyDetector(60, nu=0.1, gamma=0.05), KernelNoveltyDetector(contamination=0.1)],
+    [
+        OneClassSVM(gamma=0.05, nu=0.1),
+        SparseGreedyDetector(60, nu=0.1, gamma=0.05),
+        KernelNoveltyDetector(contamination=0.1),
+    ],
     ids=["one_class", "landmarks", "novelty"],
 )
 def test_decisions_of_detectors_have_their_values_and_signs(javascript, detector):

@@ -13,8 +13,9 @@ ENTER, RIGHT = "\ue007", "\ue014"
 # Errors of the page, and a promise that waits until it has nothing to compute: scripts run after those of the page, so
 # rest is a time without a change.
 READY = """
-  for (let i = 0; i < 600 && !document.documentElement.dataset.ready; i += 1) await new Promise((go) => setTimeout(go, 50));
-  await new Promise((go) => setTimeout(go, 300));
+  const later = (time) => new Promise((go) => setTimeout(go, time));
+  for (let i = 0; i < 600 && !document.documentElement.dataset.ready; i += 1) await later(50);
+  await later(300);
   return [document.documentElement.dataset.ready ?? null, document.querySelector("[role=alert]")?.textContent ?? null];
 """
 
@@ -53,7 +54,12 @@ def test_coordinates_and_pre_images_are_those_of_the_model(opened):
 
 def test_mouse_and_keys_explore_and_select(opened):
     firefox = opened(digits())
-    box = firefox.run("const box = document.querySelector('.map-overlay').getBoundingClientRect(); return [box.x, box.y, box.width, box.height]")
+    box = firefox.run(
+        """
+        const box = document.querySelector(".map-overlay").getBoundingClientRect();
+        return [box.x, box.y, box.width, box.height];
+        """
+    )
     pointer = "await new Promise((go) => setTimeout(go, 300)); return window.preimage.store.get('pointer')"
     firefox.point(box[0] + 0.4 * box[2], box[1] + 0.5 * box[3])
     first = firefox.run(pointer)
@@ -73,12 +79,18 @@ def test_files_and_links_work(opened):
         const kinds = [];
         const click = HTMLAnchorElement.prototype.click;
         HTMLAnchorElement.prototype.click = function () { kinds.push(this.download); };
-        for (const kind of ["PNG", "SVG"]) document.querySelector(`[aria-label="Write the map to a ${kind} file"]`).click();
+        const buttonOf = (kind) => document.querySelector(`[aria-label="Write the map to a ${kind} file"]`);
+        for (const kind of ["PNG", "SVG"]) buttonOf(kind).click();
         for (let i = 0; i < 100 && kinds.length < 2; i += 1) await new Promise((go) => setTimeout(go, 50));
         HTMLAnchorElement.prototype.click = click;
         return kinds.sort();
         """
     )
     assert kinds == ["digits-map.png", "digits-map.svg"]
-    firefox.run("window.preimage.store.set({ across: 3 }); for (const node of document.querySelectorAll('button')) if (node.textContent === 'Link to this view') node.click();")
+    firefox.run(
+        """
+        window.preimage.store.set({ across: 3 });
+        [...document.querySelectorAll("button")].find((node) => node.textContent === "Link to this view").click();
+        """
+    )
     assert "x=4" in firefox.run("return location.hash")

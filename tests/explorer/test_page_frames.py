@@ -66,7 +66,21 @@ def test_a_wide_page_has_it_on_demand(open_page):
     assert watched.page.locator(".map-lens").is_visible()
 
 
-KEYS = ("model", "q", "across", "up", "colour", "others", "haze", "selected", "pointer", "walk", "tool", "theme", "lens")
+KEYS = (
+    "model",
+    "q",
+    "across",
+    "up",
+    "colour",
+    "others",
+    "haze",
+    "selected",
+    "pointer",
+    "walk",
+    "tool",
+    "theme",
+    "lens",
+)
 VIEW = {
     "q": 5,
     "across": 1,
@@ -166,9 +180,9 @@ def test_labels_are_words(open_page):
 
 
 HAZE = """({MapSamples}, coordinates, places) => {
-  const count = coordinates.shape[0];
   const samples = new MapSamples(coordinates, 0, 1, () => true, null);
-  return { usual: samples.usualSquaredDistance(), at: places.map(([across, up]) => samples.squaredDistance({ across, up })), count };
+  const at = places.map(([across, up]) => samples.squaredDistance({ across, up }));
+  return { usual: samples.usualSquaredDistance(), at };
 }"""
 
 

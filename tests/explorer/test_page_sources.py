@@ -29,7 +29,9 @@ FORBIDDEN = {
     r"\bconsole\s*\.": "a message nobody reads",
 }
 # The name of the language of drawings is an address that nobody visits; the one of the library is a link to click on.
-ADDRESSES = re.compile(r"https?://(?!www\.w3\.org/2000/svg\b|preimage-dev\.github\.io/preimage/\")[^\s\"'`)]+|[\"'(]//\w")
+ADDRESSES = re.compile(
+    r"https?://(?!www\.w3\.org/2000/svg\b|preimage-dev\.github\.io/preimage/\")[^\s\"'`)]+|[\"'(]//\w"
+)
 
 
 def without_comments(source):

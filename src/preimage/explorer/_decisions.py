@@ -1,4 +1,4 @@
-"""What a kernel machine or a detector decides, as a page computes it: functions of inputs, and the rule for their values."""
+"""What a machine or a detector decides, as a page computes it: functions of inputs, and the rule for their values."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Decision:
 
     @classmethod
     def of(cls, whole: Any, last: Any, given: Rows) -> Decision:
-        """What a model decides, where `last` is its last step and `given` are the drawn rows as the model takes them."""
+        """What a model decides on the drawn rows `given`, where `last` is the last step of the model."""
         machine = machine_of(last)
         rule = rule_of(last, machine.output)
         with unwarned():
@@ -60,10 +60,12 @@ class Decision:
                 predicted = to_numpy(in_memory(whole.decision_function(given))).reshape(-1).astype(np.float64)
             else:
                 found = to_numpy(in_memory(whole.predict(given))).reshape(-1)
-                predicted = _codes(found, machine.output) if rule["kind"] == "classes" else found.astype(np.float64)
+                predicted = _codes(found, rule["names"]) if rule["kind"] == "classes" else found.astype(np.float64)
         return cls(last, machine, rule, predicted)
 
-    def record(self, front: Any, rows: np.ndarray, n_points: int, random_state: Seed) -> tuple[dict[str, Any], list[str]]:
+    def record(
+        self, front: Any, rows: np.ndarray, n_points: int, random_state: Seed
+    ) -> tuple[dict[str, Any], list[str]]:
         """The entry of the page, and what should be said of it.
 
         Parameters
@@ -126,8 +128,8 @@ def rule_of(estimator: Any, output: Output) -> dict[str, Any]:
         return {"kind": "values", "rule": "value"}
     raise TypeError(
         f"explore shows decisions between classes, inside and outside, and predictions of one number; got "
-        f"{type(estimator).__name__} with the output {output!r:.100}. Calibrated classifiers are shown by the classifier "
-        "inside; of several labels or targets, fit one machine for each."
+        f"{type(estimator).__name__} with the output {output!r:.100}. Calibrated classifiers are shown by the "
+        "classifier inside; of several labels or targets, fit one machine for each."
     )
 
 
@@ -138,10 +140,10 @@ def _constants(output: Output) -> dict[str, float]:
     return {"threshold": float(getattr(output, "threshold", 0.0))}
 
 
-def _codes(labels: np.ndarray, output: Output) -> np.ndarray:
-    """Numbers of predicted classes."""
-    numbers = {label: number for number, label in enumerate(np.asarray(output.classes).tolist())}
-    return np.array([numbers[label] for label in labels.tolist()])
+def _codes(labels: np.ndarray, names: list[str]) -> np.ndarray:
+    """Numbers of predicted classes with these names."""
+    numbers = {name: number for number, name in enumerate(names)}
+    return np.array([numbers[shown(label)] for label in labels.tolist()])
 
 
 def _answers(machine: KernelMachine, Z: np.ndarray) -> np.ndarray:

@@ -30,8 +30,8 @@ def with_components(imputer: Any, X: Rows, n_components: int | None) -> Pipeline
     filled = np.asarray(imputer.transform(X))
     if filled.dtype.kind not in "iuf":
         raise TypeError(
-            f"explore draws numbers; {type(imputer).__name__} fills columns of words. Give it the columns of numbers, or "
-            "codes in place of words."
+            f"explore draws numbers; {type(imputer).__name__} fills columns of words. Give it the columns of numbers, "
+            "or codes in place of words."
         )
     scaler = StandardScaler().fit(filled)
     scaled = scaler.transform(filled)

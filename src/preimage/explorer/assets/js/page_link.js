@@ -25,7 +25,7 @@ export function linkOf({ store }) {
   if (walk) parts.set("walk", `${walk.a},${walk.b}`);
   if (shown) parts.set("map", numbers([shown.left, shown.right, shown.bottom, shown.top]));
   if (store.get("hidden").size > 0) parts.set("hidden", [...store.get("hidden")].join(","));
-  if (store.get("lens")) parts.set("lens", "1");
+  parts.set("lens", store.get("lens") ? "1" : "0");
   return parts.toString().replaceAll("%3A", ":").replaceAll("%2C", ",");
 }
 
@@ -60,7 +60,7 @@ export function changesOf(app, link) {
   if (isPlace(a, samples) && isPlace(b, samples)) changes.walk = { a, b };
   const hidden = (parts.get("hidden") ?? "").split(",").filter((code) => /^-?\d+$/.test(code)).map(Number);
   if (hidden.length) changes.hidden = new Set(hidden);
-  if (parts.size) changes.lens = parts.get("lens") === "1";
+  if (["0", "1"].includes(parts.get("lens"))) changes.lens = parts.get("lens") === "1";
   return changes;
 }
 

@@ -15,7 +15,7 @@ export function liftOf(app) {
   const samples = mapSamples(app);
   const known = latest.get(app);
   if (known?.samples === samples) return known.lift;
-  const slopes = slopesOf(samples, app.samples);
+  const trends = trendsOf(samples, app.samples);
   const lift = (place) => {
     const near = samples.near(place);
     const row = new Float64Array(app.samples.width);
@@ -26,7 +26,7 @@ export function liftOf(app) {
       across -= weight * samples.across[sample];
       up -= weight * samples.up[sample];
     });
-    for (let j = 0; j < row.length; j += 1) row[j] += slopes[0][j] * across + slopes[1][j] * up;
+    for (let j = 0; j < row.length; j += 1) row[j] += trends[0][j] * across + trends[1][j] * up;
     return row;
   };
   latest.set(app, { samples, lift });
@@ -69,7 +69,7 @@ export function detectorField(app, decision) {
 }
 
 /** By how much rows change along both axes: their regression on the two coordinates. */
-function slopesOf({ shown, across, up }, rows) {
+function trendsOf({ shown, across, up }, rows) {
   const mean = (numbers) => shown.reduce((sum, i) => sum + numbers[i] / shown.length, 0);
   const [middleAcross, middleUp] = [mean(across), mean(up)];
   let [aa, ab, bb] = [0, 0, 0];
@@ -85,7 +85,7 @@ function slopesOf({ shown, across, up }, rows) {
     });
   }
   const determinant = aa * bb - ab * ab;
-  // Samples on a line, or none, have no slope across it.
+  // Samples on a line, or none, have no trend across it.
   if (!(determinant > 1e-12 * aa * bb)) return products.map((each) => each.fill(0));
   const [first, second] = products;
   return [first.map((value, j) => (bb * value - ab * second[j]) / determinant), second.map((value, j) => (aa * value - ab * first[j]) / determinant)];
