@@ -76,12 +76,18 @@ def completing(page):
     return panel
 
 
-def of_row(row, across, up):
-    """The upper part of a page with this row selected, and the pointer at a place in fractions of the map."""
+def of_gaps(across, up):
+    """The upper part of a page with the first row of two gaps selected, and the pointer at a place."""
 
     def pose(page):
         at_the_pointer(across, up)(page)
-        page.evaluate("(row) => window.preimage.store.set({ selected: row })", row)
+        page.evaluate(
+            """() => {
+              const { samples, store } = window.preimage;
+              const gaps = (row) => samples.gaps(row)?.reduce((sum, gap) => sum + gap, 0);
+              store.set({ selected: [...Array(samples.count).keys()].find((row) => gaps(row) === 2) });
+            }"""
+        )
         return page
 
     return pose
@@ -96,7 +102,7 @@ FIGURES = {
     "brain": ("brain", walking("rest", "movement")),
     "machine": ("machine", at_the_pointer(0.52, 0.62)),
     "outliers": ("outliers", at_the_pointer(0.3, 0.5, "Decision")),
-    "gaps": ("gaps", of_row(2, 0.45, 0.4)),
+    "gaps": ("gaps", of_gaps(0.45, 0.4)),
 }
 
 

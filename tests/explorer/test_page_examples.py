@@ -11,7 +11,7 @@ EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "explore").glob("exp
 
 def shown(watched, part):
     """Drawings inside a part and, where rows are bars of a table, their values."""
-    return watched.drawn(part), part.locator(".table-value").all_inner_texts()
+    return watched.drawn(part), part.locator(".table-value, .comparison-value").all_inner_texts()
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)

@@ -29,7 +29,7 @@ export function createComparison(columns, { hasGaps = false } = {}) {
   const compared = COMPARED.filter(({ isForGaps }) => hasGaps || !isForGaps);
   const heads = compared.map(({ key, title, isKept }) => element("th", { scope: "col", class: kept(isKept), "data-of": key, text: title }));
   const lines = Array.from({ length: columns.length }, (_, column) => createLine(columns, column, compared));
-  const table = element("table", { class: "comparison", "aria-label": "Values at the pointer and of the selected sample" }, [
+  const table = element("table", { class: hasGaps ? "comparison with-gaps" : "comparison", "aria-label": "Values at the pointer and of the selected sample" }, [
     element("thead", {}, [
       element("tr", {}, [element("td"), ...heads]),
     ]),
