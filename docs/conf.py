@@ -35,6 +35,7 @@ extensions = [
     "explorer_pages",
     "gallery_pages",
     "initials",
+    "live_explorer",
     "mathml",
     "names",
     "reference",
@@ -105,7 +106,7 @@ sphinx_gallery_conf = {
 
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
-html_js_files = ["names.js"]
+html_js_files = ["names.js", "live.js"]
 html_search_scorer = str(DOCS / "_extensions" / "search_scores.js")
 html_theme = "pydata_sphinx_theme"
 html_title = "preimage"

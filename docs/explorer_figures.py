@@ -76,13 +76,33 @@ def completing(page):
     return panel
 
 
+def of_gaps(across, up):
+    """The upper part of a page with the first row of two gaps selected, and the pointer at a place."""
+
+    def pose(page):
+        at_the_pointer(across, up)(page)
+        page.evaluate(
+            """() => {
+              const { samples, store } = window.preimage;
+              const gaps = (row) => samples.gaps(row)?.reduce((sum, gap) => sum + gap, 0);
+              store.set({ selected: [...Array(samples.count).keys()].find((row) => gaps(row) === 2) });
+            }"""
+        )
+        return page
+
+    return pose
+
+
 # Name of a figure: the example whose page it shows, and how.
 FIGURES = {
     "digits": ("digits", at_the_pointer(0.78, 0.78)),
     "half_digit": ("digits", completing),
     "spectra": ("spectra", at_the_pointer(0.3, 0.3, "temperature (°C)")),
     "wine": ("wine", at_the_pointer(0.8, 0.6)),
-    "brain": ("brain", walking("face", "house")),
+    "brain": ("brain", walking("rest", "movement")),
+    "machine": ("machine", at_the_pointer(0.52, 0.62)),
+    "outliers": ("outliers", at_the_pointer(0.3, 0.5, "Decision")),
+    "gaps": ("gaps", of_gaps(0.45, 0.4)),
 }
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from chromium import chromium, started_chromium  # noqa: F401 (fixtures of tests in a browser)
+from firefox import firefox  # noqa: F401
 from hypothesis import settings
 
 from preimage._engine.rows import forced_block_shape
@@ -87,7 +88,7 @@ def pytest_collection_modifyitems(config, items):
     configurations = {}
     for item in items:
         folder = item.path.relative_to(TESTS).parts[0] if item.path.is_relative_to(TESTS) else ""
-        in_a_browser = "chromium" in getattr(item, "fixturenames", ())
+        in_a_browser = {"chromium", "firefox"} & set(getattr(item, "fixturenames", ()))
         if folder in NETS or in_a_browser or is_another_configuration(item, configurations):
             item.add_marker(pytest.mark.net)
 

@@ -10,7 +10,7 @@ HEIGHT = 820
 FRAME = """
 .. raw:: html
 
-    <iframe src="{address}" title="{title}" loading="lazy" sandbox="allow-scripts allow-downloads"
+    <iframe src="{address}" title="{title}" loading="lazy" sandbox="allow-scripts allow-downloads allow-popups"
             style="width: 100%; height: {height}px; border: 1px solid var(--pst-color-border); border-radius: 4px">
     </iframe>
     <p><a href="{address}">Open this page in a window of its own</a></p>

@@ -10,7 +10,7 @@ SECTIONS = {
     "semi_supervised_spirals",
     "small_machines": "compress_svm reduced_set_vectors virtual_support_vectors sparse_greedy_regression",
     "many_variables": "variance_inflation split_half walk_between_states",
-    "explore": "digits spectra wine brain",
+    "explore": "digits spectra wine brain machine outliers gaps",
 }
 FOLDERS = [f"../examples/{section}" for section in SECTIONS]
 

@@ -1,5 +1,9 @@
-"""Show below each block of code on a page what it printed and drew when it ran."""
+"""Show below each block of code on a page what it printed and drew when it ran.
 
+On pages that say ``fold_code: true`` in front, outputs come first and their code can be opened below them.
+"""
+
+import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -9,6 +13,8 @@ from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 
 logger = logging.getLogger(__name__)
+# In the front matter of a page.
+FOLDED = re.compile(r"---\n(?:.*\n)*?fold_code: true\n(?:.*\n)*?---\n")
 
 
 def setup(app):
@@ -65,13 +71,28 @@ class ShowOutputs(SphinxTransform):
         if not outputs:
             return
         waiting = list(zip(running_code.blocks(page[1]), outputs))
+        is_folded = FOLDED.match(page[1]) is not None
         for node in list(self.document.findall(nodes.literal_block)):
             if waiting and node.astext().rstrip() == waiting[0][0].code.rstrip():
                 output = waiting.pop(0)[1]
                 folder = "/" + running_code.OUTPUTS.relative_to(running_code.DOCS).as_posix()
-                _insert_after(node, _nodes(output, f"{folder}/{self.env.docname}"))
+                shown = _nodes(output, f"{folder}/{self.env.docname}")
+                (_insert_folded if is_folded else _insert_after)(node, shown)
         for block, _ in waiting:
             logger.warning("this block of code is not found on the page", location=(self.env.docname, block.line))
+
+
+def _insert_folded(node, new):
+    """What a block made in its place, and the block itself behind a line that opens it."""
+    drawn = any("output-figure" in each["classes"] for each in new)
+    summary = "The code of this figure" if drawn else "The code"
+    folded = [
+        nodes.raw("", f'<details class="folded-code"><summary>{summary}</summary>', format="html"),
+        node.deepcopy(),
+        nodes.raw("", "</details>", format="html"),
+    ]
+    place = node.parent.index(node)
+    node.parent[place : place + 1] = [*new, *folded]
 
 
 def _insert_after(node, new):

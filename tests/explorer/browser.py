@@ -201,7 +201,9 @@ class WatchedPage:
 
     def problems(self):
         """Sentences about errors, requests besides the file itself, and texts that show no number or no name."""
-        asked = [address for address in self.requests if address.partition("#")[0] != self.address]
+        # What the page made itself in memory, such as the drawing of a file, is no request.
+        outside = [address for address in self.requests if not address.startswith(("blob:", "data:"))]
+        asked = [address for address in outside if address.partition("#")[0] != self.address]
         found = [f"the page raised {error}" for error in self.errors]
         found += [f"the console has {line}" for line in self.console]
         found += [f"the page asked for {address[:200]}" for address in asked]

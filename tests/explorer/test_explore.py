@@ -8,6 +8,7 @@ from sklearn.decomposition import KernelPCA as PlainKernelPCA
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_selection import SelectKBest
 from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, QuantileTransformer, RobustScaler, StandardScaler
@@ -226,7 +227,7 @@ class TestFronts:
     def test_a_search_shows_what_it_found(self):
         pipeline = make_pipeline(StandardScaler(), KernelPCA(4, gamma=0.05), SVC())
         search = GridSearchCV(pipeline, {"svc__C": [1.0]}).fit(self.wine.data, self.wine.target)
-        with pytest.raises(TypeError, match="SVC"):
+        with pytest.raises(TypeError, match="'kernelpca' of the pipeline, KernelPCA, it cannot"):
             explore(search, self.wine.data)
         found = search.best_estimator_[:-1]
         assert record_of(explore(found, self.wine.data))["front"] is not None
@@ -337,7 +338,7 @@ class TestPage:
     def test_a_notebook_shows_a_frame_that_is_shut_in(self):
         page = explore(MODELS["exact"], X, y, image_shape=(8, 8), title='"><script>alert(1)</script>')
         shown = page._repr_html_()
-        assert shown.startswith('<iframe sandbox="allow-scripts"')
+        assert shown.startswith('<iframe sandbox="allow-scripts allow-downloads allow-popups"')
         assert "<script" not in shown and "&lt;script" in shown
 
     def test_nothing_that_was_given_is_changed(self):
@@ -361,11 +362,13 @@ class TestPage:
 
 class TestRefusals:
     def test_models(self):
-        for model in (SVC(), KernelPCA, "model", None, make_pipeline(StandardScaler()).fit(X)):
+        for model in (LogisticRegression(), KernelPCA, "model", None, make_pipeline(StandardScaler()).fit(X)):
             with pytest.raises(TypeError, match="explore shows fitted models of KernelPCA"):
                 explore(model, X)
         with pytest.raises(NotFittedError):
             explore(KernelPCA(), X)
+        with pytest.raises(NotFittedError):
+            explore(SVC(), X)
         with pytest.raises(ValueError, match="no model"):
             explore([], X)
 

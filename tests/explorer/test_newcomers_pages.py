@@ -148,6 +148,6 @@ def test_the_place_of_the_pointer_is_written_to_a_hundredth_of_the_map(open_page
     page.page.evaluate("(pointer) => window.preimage.store.set({ pointer })", place)
     page.page.evaluate("() => window.atRest(9000)")
     text = page.panel("inspector").locator('[data-figure="pre-image"] figcaption').inner_text()
-    read = [float(each) for each in text.replace("−", "-").removeprefix("at (").removesuffix(")").split(",")]
-    assert len(text) < 24
+    read = [float(each) for each in text.replace("−", "-").removeprefix("Pre-image at (").removesuffix(")").split(",")]
+    assert len(text) < 34
     np.testing.assert_allclose(read, [place["across"], place["up"]], atol=0.006 * unit)

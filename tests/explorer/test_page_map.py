@@ -12,7 +12,7 @@ class MapUnderMouse:
 
     def __init__(self, watched):
         self.watched = watched
-        self.surface = watched.page.locator(".map-stage canvas").last
+        self.surface = watched.page.locator(".map-overlay")
         self.box = self.surface.bounding_box()
         self.measure()
 
@@ -101,7 +101,7 @@ def test_a_click_selects_the_sample_under_the_pointer(on_map):
     watched.page.mouse.click(*on_map.pixel(places[sample]))
     watched.settle()
     assert watched.state("selected") == sample
-    assert f"row {sample}, {digits_data()[1][sample]}" in selected.inner_text()
+    assert f"row {sample}, class {digits_data()[1][sample]}" in selected.inner_text()
     assert watched.drawn(selected) != before
     watched.page.get_by_role("button", name="Clear the selection").click()
     watched.settle()
@@ -148,7 +148,7 @@ def test_the_legend_hides_a_label_and_shows_it_again(on_map):
     marks = panel.locator("canvas.map-marks")
     at_first = marks.evaluate("(canvas) => canvas.toDataURL()")
     entry = panel.locator(".legend-entry").nth(6)
-    label = entry.inner_text().split()[0]
+    label = entry.inner_text().split()[1]
     entry.click()
     watched.settle()
     assert entry.get_attribute("aria-pressed") == "false"
@@ -159,7 +159,7 @@ def test_the_legend_hides_a_label_and_shows_it_again(on_map):
         watched.page.mouse.move(*on_map.pixel(coordinates_in(watched)[sample, :2]))
         watched.settle()
         nearest = watched.panel("inspector").locator('[data-figure="nearest-sample"]').inner_text()
-        assert not nearest.strip().endswith(f", {label}")
+        assert not nearest.strip().endswith(f", class {label}")
     panel.get_by_role("button", name="Show all").click()
     watched.page.mouse.move(5, 5)
     watched.settle()

@@ -28,8 +28,10 @@ FORBIDDEN = {
     r"\b(?:alert|confirm|prompt)\s*\(": "a dialog, which blocks the page",
     r"\bconsole\s*\.": "a message nobody reads",
 }
-# The name of the language of drawings is an address that nobody visits.
-ADDRESSES = re.compile(r"https?://(?!www\.w3\.org/2000/svg\b)[^\s\"'`)]+|[\"'(]//\w")
+# The name of the language of drawings is an address that nobody visits; the one of the library is a link to click on.
+ADDRESSES = re.compile(
+    r"https?://(?!www\.w3\.org/2000/svg\b|preimage-dev\.github\.io/preimage/\")[^\s\"'`)]+|[\"'(]//\w"
+)
 
 
 def without_comments(source):

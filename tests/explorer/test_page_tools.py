@@ -90,8 +90,8 @@ def test_explained_variance_is_that_of_the_model(page_of_digits):
 def test_a_walk_goes_from_a_to_b_and_back(page_of_digits):
     watched = page_of_digits
     panel = watched.open_tool("Walk")
-    panel.get_by_label("A", exact=True).select_option(label="mean of 0")
-    panel.get_by_label("B", exact=True).select_option(label="mean of 7")
+    panel.get_by_label("A", exact=True).select_option(label="mean of class 0")
+    panel.get_by_label("B", exact=True).select_option(label="mean of class 7")
     strips = panel.locator(".strip")
     forwards = [frames_of(watched, strips.nth(number)) for number in (0, 1)]
     assert all(len(set(frames)) == len(frames) for frames in forwards), "two frames of a walk are the same"
@@ -111,7 +111,7 @@ def test_the_selected_sample_becomes_the_end_of_a_walk(page_of_digits):
     select(watched, 17)
     take.click()
     chosen = panel.get_by_label("B", exact=True).evaluate("(menu) => menu.selectedOptions[0].textContent")
-    assert chosen == f"row 17, {digits_data()[1][17]}"
+    assert chosen == f"row 17, class {digits_data()[1][17]}"
 
 
 def test_the_slider_of_the_walk_moves_the_large_pictures(page_of_digits):

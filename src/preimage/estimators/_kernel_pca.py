@@ -92,144 +92,66 @@ def _has_inputs(estimator: Any) -> bool:
 class KernelPCA(HasLandmarks, ComponentPictures):
     r"""Kernel principal component analysis: exact, or on landmarks for any number of rows.
 
-    Takes the place of `sklearn.decomposition.KernelPCA`: its parameters and attributes are understood. One default
-    differs: `kernel` is "rbf" here and "linear" there.
+    >>> from sklearn.datasets import make_circles
+    >>> from preimage import KernelPCA
+    >>> X, y = make_circles(200, factor=0.3, noise=0.05, random_state=0)
+    >>> model = KernelPCA(2, gamma=5).fit(X)
+    >>> model.transform(X).shape  # the first component tells the inner ring from the outer
+    (200, 2)
 
-    Diagonalises the covariance of :math:`\varphi(x_1) \dots \varphi(x_n)` in feature space through the centred Gram
-    matrix, :math:`H K H u = \lambda u` [1]_. The axes :math:`V = \sum_i \alpha_i \varphi(x_i)`,
-    :math:`\alpha = u / \sqrt\lambda`, have length one, and the coordinates of a point are
-    :math:`\beta(x) = \langle V, \varphi(x) - \bar\varphi \rangle`.
-
-    Only the wanted components are computed, by block Krylov iteration on all cores. When the Gram matrix does not fit
-    `max_memory` it is computed again, block by block, in each of a few passes: slower, but with the same result.
-
-    With `landmarks`, all axes lie in the span of the images of a few points that a selector chooses: one pass over the
-    data, memory and model of the size of the landmarks, and a measured residual that says what was left out
-    (`landmarks_.residual_fraction`). X may then be a memory map, a Dask array of any length, or an iterator of blocks,
-    and `partial_fit` learns from a stream.
-
-    Without `landmarks`, all rows of a Dask array come to this process, which keeps them and solves the eigenproblem.
-    Where a cluster computes the array, its workers multiply by the Gram matrix, which nobody holds; the result is that
-    of ``fit(X.compute())``. Up to 5,000 rows, dense problems, ARPACK, `device` and Dask without a cluster are left to
-    this process; more than 100,000 rows need ``eigen_solver="block_krylov"``, which says that the time is wanted.
-    Methods of either model are lazy on Dask arrays.
+    Diagonalises the covariance in feature space through the centred Gram matrix, :math:`H K H u = \lambda u` [1]_, and
+    takes the place of `sklearn.decomposition.KernelPCA`: its parameters and attributes are understood, and one default
+    differs, `kernel`. :doc:`All parameters </guides/kernel_pca>` says how they work and when to change them.
 
     Parameters
     ----------
     n_components : int, float in (0, 1) or None, default=None
-        Number of components; or the fraction of the variance they must explain; or None for all. In each case only
-        components are kept whose coordinates the data determine: rounding errors change those of new points by at most
-        about 1e-6 of their standard deviation (1e-2 in float32).
+        Number of components, or the fraction of the variance they must explain, or None for all.
     kernel : str, callable or Kernel, default="rbf"
-        A name ("linear", "poly", "rbf", "sigmoid", "cosine", "laplacian", "precomputed", ...), a function
-        ``k(x, y)``, or a `Kernel` of `preimage.kernels`, which carries its own parameters.
-    gamma : float, None, "auto", "scale", "median", a percentile such as "p5" or another rule, default=None
-        Width of named kernels; None is 1 / n_features. See `preimage.kernels.resolve_gamma`. "reconstruction" chooses
-        the width with which `inverse_transform` reconstructs left-out rows best from `n_components`, of at most 200
-        rows (of a stream, from its first batch): a very wide kernel, with which the model is PCA with a nonlinear way
-        back, unless a narrower one is surely better. If more components are asked for than there are columns, fewer
-        may be kept, which give all inputs back. With labels, ``fit(X, y)``, also "enclosing_ball",
-        "mean_distance", "alignment" and others of `preimage.widths.class_width`, which place class means far apart.
-        "relevance" learns a width for each column from labels or from numbers to predict, as in
-        `SparseGreedyRegressor`: axes then follow the columns that matter for them.
-    degree : int, default=3
-        Degree of the polynomial kernel.
-    coef0 : float, default=1.0
-        Constant of the polynomial and sigmoid kernels.
-    kernel_params : dict or None, default=None
-        Keyword arguments of a kernel given as a function, or parameters of a named one: ``{"nu": 0.5}`` of "matern".
+        A name ("linear", "poly", "sigmoid", "cosine", "laplacian", "precomputed", ...), a function ``k(x, y)``, or a
+        `Kernel` of `preimage.kernels`, which carries its own parameters.
+    gamma : float, str or None, default=None
+        Width; None is 1 / n_features. "median", "p5", "reconstruction" and others follow the data; "relevance" learns
+        a width for each column from labels or numbers, `fit(X, y)`.
+    degree, coef0, kernel_params : int, default=3; float, default=1.0; dict or None
+        Further parameters of named kernels, such as ``kernel_params={"nu": 0.5}`` of "matern".
     landmarks : None, int, str or LandmarkSelector, default=None
-        None uses all rows. A number m means ``AutoLandmarks(m)``: centres of m clusters, or rows where inputs cannot be
-        averaged. "rpcholesky", "sparse_greedy", "kmeans", "uniform", "pivoted_cholesky" and selectors of
-        `preimage.landmarks` choose otherwise, and may stop at a tolerance on what is left. "auto" uses all rows up
-        to 20,000 if their Gram matrix fits `max_memory`, and 1,000 landmarks otherwise; `route_` says which.
-    eigen_solver : {"auto", "dense", "arpack", "block_krylov", "randomized"} or Eigensolver, default="auto"
-        "auto" takes the dense solver for small matrices and for a large fraction of all components. "randomized" is
-        block Krylov iteration, which goes on to its tolerance; None, of files of earlier versions, is "auto".
-    iterated_power : int or "auto", default="auto"
-        Accepted for compatibility with scikit-learn: its randomized solver needs power iterations, ours does not.
-    remove_zero_eig : bool or None, default=None
-        Components that the data do not determine are left out, with a warning when a larger number was asked for.
-        False keeps `n_components` columns all the same, filled with zeros.
-    center : bool, default=True
-        Whether axes go through the mean of the images. With False they go through zero, as the papers first present
-        the method "for simplicity": K itself is diagonalised, `explained_variance_` are second moments about zero, and
-        the first component is close to the mean wherever kernel values are positive.
-    copy_X : bool, default=True
-        Whether the model keeps a copy of X. With False it may keep X itself, which must not be changed then.
-    fit_inverse_transform : bool or None, default=None
-        None finds pre-images by `preimage`, which needs no fitting in advance. True learns a map from coordinates to
-        inputs: ``preimage="learned"``, or, when `alpha` is given, exactly scikit-learn's estimate. With False
-        `inverse_transform` raises `NotFittedError`, as there.
-    alpha : float or None, default=None
-        Ridge of the learned map of ``fit_inverse_transform=True``, which then uses the kernel of the model on
-        coordinates: it must accept any number of columns. None chooses ridge and kernel.
+        Points that carry the model: all rows, so many centres of clusters, or those of a selector of
+        `preimage.landmarks`. "auto" decides by the number of rows.
     preimage : str or Preimage, default="auto"
-        How `inverse_transform` and `denoise` find pre-images. "auto" works for every kernel that has inputs:
-        reconstruction by a learned map, denoising by the fixed point where the kernel has one, by descent where it has
-        a gradient, by the learned map otherwise. Or one solver for both: "fixed_point", "gradient",
-        "distance_constraint", "weighted_mean", "conformal", "learned", "sparse", "exact", or a solver of
-        `preimage.solvers` with its parameters, such as ``FixedPoint(penalty=0.01)``.
-    tol : float or None, default=None
-        Relative residual of the eigenpairs that iterative solvers must reach; None is 1e-6 in float64 and 5e-5 in
-        float32 (errors of eigenvalues are about the square of it), and with ``eigen_solver="auto"`` 1e-10 and 5e-6 up
-        to about 2,000 points of NumPy without weights.
-    max_iter : int or None, default=None
-        Iteration limit of iterative solvers.
-    max_memory : int, str or None, default=None
-        Memory for the Gram matrix, in bytes or as "1GB"; None is half of what is free on the device of the data.
-    device : str or None, default=None
-        "cuda" sends NumPy data through a GPU (PyTorch or CuPy) and brings results back as NumPy. None computes where
-        the data are.
-    n_jobs : int or None, default=None
-        Most threads to use; None and -1 use all that BLAS may use.
-    verbose : bool, default=False
-        Whether fits show their progress.
-    random_state : int, RandomState, Generator or None, default=0
-        Seed of the start vectors of iterative solvers, on which results depend to the tolerance only, and of the
-        choice of landmarks. Selectors given as objects have their own seed.
+        How `inverse_transform` and `denoise` find pre-images: by what suits the kernel, or a solver of
+        `preimage.solvers`.
+    center : bool, default=True
+        Whether axes go through the mean of the images, not through zero.
+    eigen_solver, tol, max_iter : str or Eigensolver, default="auto"; float or None; int or None
+        "auto", "dense", "arpack", "block_krylov" or "randomized"; the residual to reach; the most iterations.
+    fit_inverse_transform, alpha, remove_zero_eig, copy_X, iterated_power
+        As in scikit-learn. Pre-images need no ``fit_inverse_transform=True``.
+    max_memory, device, n_jobs : int or str, default=None; str, default=None; int, default=None
+        Memory for the Gram matrix ("1GB"), a GPU for NumPy data ("cuda"), and the most threads.
+    verbose, random_state : bool, default=False; int, RandomState, Generator or None, default=0
+        Whether to show progress; the seed of landmarks and of the start of iterative solvers.
 
     Attributes
     ----------
-    eigenvalues_ : array of shape (`n_components_`,)
-        Eigenvalues λ of the centred Gram matrix, descending (by modulus for indefinite kernels).
-    explained_variance_ : array of shape (`n_components_`,)
-        Variance λ/n of each component on the training set.
-    explained_variance_ratio_ : array of shape (`n_components_`,)
-        Fraction of the total variance in feature space, from the exact trace. For kernels that may be indefinite
-        (sigmoid, or polynomials with a negative `coef0`) λ over the sum of the moduli of all eigenvalues, which is the
-        same where none is negative; an iterative eigensolver counts those that it has not found by the modulus of
-        their sum. Ratios add up to at most one.
-    n_components_ : int
-        Components kept: those asked for, or fewer when the data have a lower rank.
-    eigenvectors_ : array of shape (n, `n_components_`)
-        Unit eigenvectors of the centred Gram matrix; only where all rows are used.
-    X_fit_ : array of shape (n, d)
-        The points that the axes are made of: the training set, or the landmarks.
-    dual_coef_ : array of shape (n, d)
-        Weights of the learned map, where it answers `inverse_transform`.
-    gamma_ : float
-        Width of the kernel, where it has one; 1 / n_features otherwise.
-    subspace_ : Subspace
-        The axes and the mean in feature space.
-    kernel_ : Kernel
-        The kernel with its parameters fixed. A linear kernel on data far from the origin is evaluated about their mean.
-    relevance_, has_column_widths_
-        With ``gamma="relevance"``, as in `SparseGreedyRegressor`.
-    preimage_ : Preimage
-        The pre-image solver, with what it learns from the training set; for "auto", its `reconstruction` and
-        `projection` say which solver answers which question.
-    route_ : {"exact", "landmarks"}
-    landmarks_ : Landmarks or None
-        The landmarks and what they leave of the kernel; None where all rows are used.
+    eigenvalues_, eigenvectors_ : arrays of shape (`n_components_`,) and (n, `n_components_`)
+        Of the centred Gram matrix, descending; vectors only where all rows are used.
+    explained_variance_, explained_variance_ratio_ : arrays of shape (`n_components_`,)
+        Variance λ/n of each component, and its fraction of the total variance in feature space.
+    n_components_, n_samples_seen_, n_features_in_, feature_names_in_
+        Components kept, rows of the fit, and columns.
+    kernel_, gamma_ : Kernel, float
+        The kernel with its parameters fixed, and its width.
+    subspace_, X_fit_, route_, landmarks_ : Subspace, array, {"exact", "landmarks"}, Landmarks or None
+        Axes and mean in feature space, the points that they are made of, and where these come from.
     component_indices_ : integer array of shape (m,)
         Row numbers of the landmarks, where they are rows of X.
-    n_samples_seen_ : int
-        Rows that went into the model.
+    relevance_, has_column_widths_
+        With ``gamma="relevance"``, as in `SparseGreedyRegressor`.
+    preimage_, dual_coef_ : Preimage, array of shape (n, d)
+        The solver with what it has learnt, and the weights of a learned map.
     eigen_result_ : EigenResult
         Residuals, number of products and reason of stopping of the eigensolver.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
 
     See Also
     --------
@@ -239,35 +161,21 @@ class KernelPCA(HasLandmarks, ComponentPictures):
     OrientedKernelPCA : Leaves out what is known to be noise.
     SemiSupervisedKernelPCA : Follows the labels that some rows have.
     compress : The model with fewer points.
-    sklearn.decomposition.KernelPCA : Its parameters are understood here.
 
     References
     ----------
-    .. [1] B. Schölkopf, A. Smola, K.-R. Müller, "Nonlinear component analysis as a kernel eigenvalue problem",
-       Neural Computation 10, 1998.
+    .. [1] B. Schölkopf, A. Smola, K.-R. Müller, "Nonlinear component analysis as a kernel eigenvalue problem", 1998.
 
     Examples
     --------
-    Two rings, of which one component tells the inner from the outer:
-
-    >>> import numpy as np
-    >>> from sklearn.datasets import make_circles
-    >>> from preimage import KernelPCA
-    >>> X, y = make_circles(200, factor=0.3, noise=0.05, random_state=0)
-    >>> model = KernelPCA(2, gamma=5).fit(X)
-    >>> model.transform(X).shape
-    (200, 2)
-    >>> bool(KernelPCA(0.9, gamma=5).fit(X).explained_variance_ratio_.sum() >= 0.9)
-    True
-
     Noisy points of a circle are moved back to it; nothing clean is needed:
 
+    >>> import numpy as np
     >>> angles = np.linspace(0, 2 * np.pi, 200)
     >>> circle = np.column_stack([np.cos(angles), np.sin(angles)])
     >>> noisy = circle + np.random.default_rng(0).normal(scale=0.15, size=circle.shape)
     >>> denoised = KernelPCA(4, gamma=0.5).fit(noisy).denoise(noisy)
-    >>> distances = [np.abs(np.linalg.norm(Z, axis=1) - 1).mean() for Z in (noisy, denoised)]
-    >>> np.round(distances, 2)
+    >>> np.round([np.abs(np.linalg.norm(Z, axis=1) - 1).mean() for Z in (noisy, denoised)], 2)
     array([0.13, 0.03])
     """
 

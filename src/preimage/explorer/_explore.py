@@ -16,11 +16,12 @@ from preimage.estimators import CompressedTransformer, KernelNoveltyDetector, Or
 from preimage.explorer._compression import said_of
 from preimage.explorer._kinds import view_record
 from preimage.explorer._labels import read_labels
-from preimage.explorer._models import fitted_kernel, width_of
+from preimage.explorer._models import fitted_kernel, is_machine, width_of
 from preimage.explorer._page import Explorer
 from preimage.explorer._parts import read_part
 from preimage.explorer._precision import counted, require_finite, shown
 from preimage.explorer._rows import PICTURES, DrawnRows, filled_entries, number_of_rows
+from preimage.explorer._stand_ins import IMPUTERS, with_components
 from preimage.interop import machine_of
 from preimage.interop._pipeline import final_step, taken_apart, unwrapped
 from preimage.kernels import Kernel, is_profile
@@ -76,6 +77,9 @@ def explore(
         `KernelPCA` (also scikit-learn's), `SemiSupervisedKernelPCA`, `OrientedKernelPCA`, `CompressedTransformer`,
         `KernelNoveltyDetector`, whose own scores and decisions are shown as novelty, or a Pipeline of scalers, PCA,
         selections of columns and imputers that ends in one. Of several models, the page has a slider.
+        A kernel machine (support vector machines, one-class machines, kernel ridge, Gaussian processes and this
+        library's) is shown by what it decides at each place, on a map of kernel PCA with its kernel; an imputer by what
+        it fills in, on a map of the filled rows.
     X : array, sparse matrix, data frame, memory map or Dask array of shape (n, d)
         The rows to draw: the training set, or others like it, in the units in which they should be seen.
     y : array of shape (n,), optional
@@ -143,13 +147,13 @@ def explore(
     n_components = None if n_components is None else _count("n_components", n_components)
     X, y = (from_device(values) for values in (X, y))
     with progress_bar(verbose):
-        estimators, model_names, initial = named_models(model, widths, X, y)
+        estimators, model_names, initial = named_models(model, widths, X, y, n_components)
         # −1 among labels stands for none in models that learn from rows without labels.
         unlabelled = any(isinstance(taken_apart(each)[1], SemiSupervisedKernelPCA) for each in estimators)
         labels = read_labels(y, number_of_rows(X), unlabelled, label_name)
         is_picture = kind in PICTURES or image_shape is not None or mask is not None
         drawn = DrawnRows.of(X, labels, colors, max_samples, 1 if is_picture else 4, random_state)
-        parts = [read_part(estimator, drawn) for estimator in estimators]
+        parts = [read_part(estimator, drawn, n_components) for estimator in estimators]
         view, said = view_record(
             parts[0].inputs,
             kind=kind,
@@ -189,6 +193,8 @@ def _title(estimator: Any, total: int) -> str:
     """What the page shows: the method, the kernel where one word says it, and the number of rows."""
     last = taken_apart(estimator)[1]
     method = next((name for cls, name in _METHODS.items() if isinstance(last, cls)), "Kernel PCA")
+    if is_machine(last):
+        method = type(last).__name__
     kernel = fitted_kernel(last)
     named = f", {type(kernel).__name__} kernel" if is_profile(kernel) else ""
     return f"{method} of {counted(total, 'row')}{named}"
@@ -204,7 +210,9 @@ def _notes(names: list[str], notes: Sequence[list[str]]) -> list[str]:
     return said
 
 
-def named_models(model: Any, widths: Sequence[float] | None, X: Rows, y: Targets) -> tuple[list[Any], list[str], int]:
+def named_models(
+    model: Any, widths: Sequence[float] | None, X: Rows, y: Targets, n_components: int | None = None
+) -> tuple[list[Any], list[str], int]:
     """The models that a user asks for: one, several, or copies of one at several widths.
 
     Returns
@@ -219,6 +227,8 @@ def named_models(model: Any, widths: Sequence[float] | None, X: Rows, y: Targets
     estimators = list(estimators) if isinstance(estimators, (list, tuple)) else [estimators]
     if not estimators:
         raise ValueError("explore was given no model: the list is empty.")
+    # Imputers alone have no map; in pipelines they stand before what has one.
+    estimators = [with_components(each, X, n_components) if _is_imputer(each) else each for each in estimators]
     for each in estimators:
         fitted_kernel(taken_apart(each)[1])  # which refuses what pages cannot show
     estimators = [on_host(each) if _is_on_device(taken_apart(each)[1]) else each for each in estimators]
@@ -240,6 +250,11 @@ def named_models(model: Any, widths: Sequence[float] | None, X: Rows, y: Targets
     if np.all(np.isfinite(found)) and len(set(found)) == len(found):
         return estimators, [f"γ = {width:.3g}" for width in found], initial
     return estimators, [f"{number + 1}: {name}" for number, name in enumerate(classes)], initial
+
+
+def _is_imputer(estimator: Any) -> bool:
+    """Whether a model is an imputer alone, or after steps that can be undone."""
+    return isinstance(unwrapped(estimator), IMPUTERS)
 
 
 def _with_widths(estimator: Any, widths: Sequence[Any], X: Rows, y: Targets) -> list[Any]:

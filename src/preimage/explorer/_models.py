@@ -36,8 +36,9 @@ CLASSES = (
     PlainKernelPCA,
 )
 SUPPORTED = (
-    "KernelPCA (also scikit-learn's), SemiSupervisedKernelPCA, OrientedKernelPCA, CompressedTransformer and "
-    "KernelNoveltyDetector"
+    "KernelPCA (also scikit-learn's), SemiSupervisedKernelPCA, OrientedKernelPCA, CompressedTransformer, "
+    "KernelNoveltyDetector, imputers, and kernel machines that decide or predict, such as SVC, KernelRidge and "
+    "SparseGreedyClassifier"
 )
 
 
@@ -153,16 +154,30 @@ class PageModel:
         return replace(self, functions=own, offset=offset, origin=origin, origin_squared_norm=norm)
 
 
+def is_machine(estimator: Any) -> bool:
+    """Whether a model of a class that has no components decides or predicts, and is a kernel machine."""
+    return not isinstance(estimator, CLASSES) and hasattr(estimator, "predict") and not isinstance(estimator, type)
+
+
 def fitted_kernel(estimator: Any) -> Kernel:
     """The kernel of a fitted estimator of a class that pages know."""
-    if isinstance(estimator, type) or not isinstance(estimator, CLASSES):
-        raise TypeError(
-            f"explore shows fitted models of {SUPPORTED}, alone or as the last step of a Pipeline; got "
-            f"{_described(estimator)}."
-        )
+    if is_machine(estimator):
+        try:
+            return machine_of(estimator).expansion.kernel.unshifted()[0]
+        except TypeError as error:
+            raise _unknown(estimator) from error
+    if not isinstance(estimator, CLASSES):
+        raise _unknown(estimator)
     check_is_fitted(estimator)
     kernel = estimator.kernel_ if hasattr(estimator, "kernel_") else machine_of(estimator).expansion.kernel
     return kernel.unshifted()[0]
+
+
+def _unknown(estimator: Any) -> TypeError:
+    return TypeError(
+        f"explore shows fitted models of {SUPPORTED}, alone or as the last step of a Pipeline; got "
+        f"{_described(estimator)}."
+    )
 
 
 def width_of(kernel: Kernel) -> float | None:

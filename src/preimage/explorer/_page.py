@@ -96,7 +96,7 @@ class Explorer:
     def _repr_html_(self) -> str:
         """The page in a frame of its own, which cannot reach the notebook around it."""
         return (
-            f'<iframe sandbox="allow-scripts" width="100%" height="{NOTEBOOK_HEIGHT}" '
+            f'<iframe sandbox="allow-scripts allow-downloads allow-popups" width="100%" height="{NOTEBOOK_HEIGHT}" '
             f'title="{html.escape(self.title)}" srcdoc="{html.escape(self.to_html())}"></iframe>'
         )
 

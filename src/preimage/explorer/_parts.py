@@ -16,9 +16,12 @@ from preimage._engine.warnings import unwarned
 from preimage.descent import Box, spread
 from preimage.estimators import KernelNoveltyDetector
 from preimage.explorer._compression import Loss, small_model
-from preimage.explorer._models import PageModel, page_model, width_of
+from preimage.explorer._decisions import Decision
+from preimage.explorer._models import PageModel, fitted_kernel, is_machine, page_model, require_inputs, width_of
 from preimage.explorer._precision import COORDINATE_STEP, in_single, in_steps
 from preimage.explorer._rows import DrawnRows
+from preimage.explorer._stand_ins import components_of
+from preimage.interop import machine_of
 from preimage.interop._page import kernel_record
 from preimage.interop._pipeline import AffineMap, Steps, affine_map_of, taken_apart
 from preimage.kernels import ChiSquaredDistance, Kernel, ManhattanDistance, ProfileKernel, Warped
@@ -48,6 +51,7 @@ class Part:
     front: Front
     inputs: np.ndarray
     detection: dict[str, Any] | None = None
+    decision: Decision | None = None
 
     def record(
         self, name: str, n_components: int | None, n_points: int | None, random_state: Seed
@@ -66,19 +70,27 @@ class Part:
         most = max(FEWEST_POINTS, min(MOST_POINTS, MOST_POINT_NUMBERS // rows.shape[1]))
         small, loss = small_model(self.model.leading(count), n_points or most, rows, random_state)
         record = model_record(small, self.front, self.inputs, name, "" if loss is None else str(loss))
-        return {**record, "detection": self.detection}, notes, loss
+        decision = None
+        if self.decision is not None:
+            decision, said = self.decision.record(self.front, self.inputs, n_points or most, random_state)
+            notes += said
+        return {**record, "detection": self.detection, "decision": decision}, notes, loss
 
 
-def read_part(estimator: Any, drawn: DrawnRows) -> Part:
+def read_part(estimator: Any, drawn: DrawnRows, n_components: int | None = None) -> Part:
     """A fitted estimator for a page, checked with the rows that are drawn."""
     steps, last = taken_apart(estimator)
+    if is_machine(last):
+        kernel = fitted_kernel(last)  # which refuses what is no kernel machine
+        require_inputs(last, kernel)
+        decision = Decision.of(estimator, last, drawn.given)
+        front, inputs = front_of(steps, drawn.values)
+        model = page_model(components_of(machine_of(last).expansion.kernel, front(inputs), n_components))
+        return Part(model, front, inputs, _detection(estimator, last, drawn), decision)
     model = page_model(last)
     if isinstance(last, KernelNoveltyDetector):
-        with unwarned():
-            scores = -to_numpy(in_memory(estimator.score_samples(drawn.given)))
-        # In double precision: scores of rows can be the threshold itself, and decisions are those of the detector.
-        detection = {"scores": np.ascontiguousarray(scores, dtype=np.float64), "threshold": float(-last.offset_)}
-        return Part(model, *front_of(steps, drawn.values), detection)
+        decision = Decision.of(estimator, last, drawn.given)
+        return Part(model, *front_of(steps, drawn.values), _detection(estimator, last, drawn), decision)
     with unwarned():  # scikit-learn adds up rows to see whether they are finite
         expected = to_numpy(estimator.transform(drawn.given))  # which says what is wrong with rows
     front, inputs = front_of(steps, drawn.values)
@@ -92,6 +104,17 @@ def read_part(estimator: Any, drawn: DrawnRows) -> Part:
             "another `transform` cannot be shown."
         )
     return Part(model, front, inputs)
+
+
+def _detection(estimator: Any, last: Any, drawn: DrawnRows) -> dict[str, Any] | None:
+    """Scores of the drawn rows, larger for outliers, and the threshold; None for models that detect nothing."""
+    if not hasattr(last, "offset_") or not hasattr(last, "score_samples"):
+        return None
+    with unwarned():
+        scores = -to_numpy(in_memory(estimator.score_samples(drawn.given)))
+    # In double precision: scores of rows can be the threshold itself, and decisions are those of the detector.
+    threshold = float(-to_numpy(last.offset_).reshape(-1)[0]) if np.ndim(last.offset_) else float(-last.offset_)
+    return {"scores": np.ascontiguousarray(scores, dtype=np.float64), "threshold": threshold}
 
 
 @dataclass(frozen=True)

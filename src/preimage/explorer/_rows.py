@@ -91,12 +91,14 @@ class DrawnRows:
         return [f"{count:,} of {self.total:,} rows {are_drawn}, chosen at random{proportion}{self.reason}."]
 
     def record(self, inputs: np.ndarray, kind: str) -> dict[str, Any]:
-        """The entry of a page, with inputs as imputers have filled them."""
+        """The entry of a page, with inputs as imputers have filled them, and which of them those are."""
+        gaps = np.isnan(self.values)
         return {
             "total": self.total,
             "count": self.numbers.size,
             "rows": self.numbers.astype(np.int32),
             **input_record(inputs, kind),
+            "gaps": gaps.astype(np.uint8) if np.any(gaps) else None,
             "labels": None if self.labels is None else self.labels.at(self.numbers),
             "columns": [column.at(self.numbers) for column in self.columns],
         }

@@ -43,6 +43,17 @@ export function button({ text, title, onclick, pressed, label }) {
   return element("button", { type: "button", text, title, "aria-label": label, "aria-pressed": pressed === undefined ? null : String(pressed), onclick });
 }
 
+/** A button that stays down while it is on: `{element, set(isOn)}`. `onchange(isOn)` hears users; `set` does not call it. */
+export function toggle({ text, title, value, onchange }) {
+  let isOn = value;
+  const node = button({ text, title, pressed: value, onclick: () => { set(!isOn); onchange(isOn); } });
+  function set(next) {
+    isOn = next;
+    node.setAttribute("aria-pressed", String(next));
+  }
+  return { element: node, set };
+}
+
 /**
  * Tabs: one panel of several is seen. `entries` are `[{name, title, panel}]`; arrows move between the tabs.
  * @returns {{element: HTMLElement, open: Function}} `open(name)` shows a panel

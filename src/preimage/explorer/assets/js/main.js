@@ -1,6 +1,6 @@
 // The page: opens what is embedded, and puts its parts in their places.
 
-import { button, tabs } from "./controls.js";
+import { tabs } from "./controls.js";
 import { openPage } from "./data.js";
 import { element } from "./dom.js";
 import { Model } from "./model.js";
@@ -9,6 +9,7 @@ import { createDenoise } from "./panels/denoise.js";
 import { createInspector } from "./panels/inspector.js";
 import { createMap } from "./panels/map.js";
 import { createSpectrum } from "./panels/spectrum.js";
+import { createTitleTools, followLink } from "./panels/title_tools.js";
 import { createWalk } from "./panels/walk.js";
 import { createWidths } from "./panels/widths.js";
 import { createSamples } from "./samples.js";
@@ -50,17 +51,9 @@ function keepWithin(store, models) {
 }
 
 function createHeader(app) {
-  const theme = button({ text: "Dark", title: "Light or dark colours", onclick: () => app.store.set({ theme: isDark() ? "light" : "dark" }) });
-  const isDark = () => (app.store.get("theme") ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
-  const show = () => {
-    document.documentElement.dataset.theme = isDark() ? "dark" : "light";
-    theme.textContent = isDark() ? "Light colours" : "Dark colours";
-  };
-  app.store.on("theme", show);
-  show();
   const messages = app.data.messages.map((message) => element("li", { text: message }));
   return element("header", {}, [
-    element("div", { class: "title-line" }, [element("h1", { text: app.data.title }), theme]),
+    element("div", { class: "title-line" }, [element("h1", { text: app.data.title }), createTitleTools(app)]),
     messages.length ? element("ul", { class: "messages" }, messages) : null,
   ]);
 }
@@ -79,8 +72,21 @@ function createBody(app) {
       placed("at-spectrum", createSpectrum(app)),
       widths ? placed("at-widths", widths) : null,
     ]),
-    tabs(tools, (name) => app.store.set({ tool: name })).element,
+    createTools(app, tools),
   ]);
+}
+
+/** The tools, one of which is open. */
+function createTools({ store }, tools) {
+  const { element: body, open } = tabs(tools, (name) => store.set({ tool: name }));
+  store.on("tool", () => open(store.get("tool")));
+  return body;
+}
+
+/** Who made the page: the only address on it, which nothing is loaded from. */
+function createFooter() {
+  const link = element("a", { href: "https://preimage-dev.github.io/preimage/", target: "_blank", rel: "noopener", text: "preimage" });
+  return element("footer", {}, ["Made with ", link]);
 }
 
 /** Compute ahead what the first answer of a model would wait for, when there is nothing else to do. */
@@ -98,7 +104,8 @@ async function start() {
   try {
     const app = createApp(await openPage(document));
     window.preimage = app;
-    page.replaceChildren(createHeader(app), createBody(app));
+    page.replaceChildren(createHeader(app), createBody(app), createFooter());
+    followLink(app);
     document.documentElement.dataset.ready = "true";
     prepareModels(app);
   } catch (error) {

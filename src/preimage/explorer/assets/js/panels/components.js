@@ -2,6 +2,8 @@
 
 import { button, menu, slider } from "../controls.js";
 import { element, panel } from "../dom.js";
+import { exportButtons } from "../figures/files.js";
+import { pageFigure } from "../figures/page_figure.js";
 import { replacing, whenVisible } from "../work.js";
 import { Mixer } from "./mixer.js";
 import { createPlaces, placeOfSample } from "./places.js";
@@ -25,12 +27,13 @@ export function createComponents(app) {
   const axes = createAxes(app, mixer);
   const around = createAround(app, () => refresh());
   const reset = button({ text: "Reset sliders", onclick: () => { mixer.reset(); axes.showSliders(); } });
+  const files = exportButtons("the components", () => pageFigure(axes.list), () => `${app.data.title} components`);
   const section = panel(
     "Components",
     "Move along components, in standard deviations (s) of the samples. Each strip shows one component alone, the " +
       "others as they are at the place that you move around.",
     [
-      element("div", { class: "controls" }, [around.element, reset]),
+      element("div", { class: "controls" }, [around.element, reset, files]),
       element("div", { class: "mixer" }, [picture.element, axes.element]),
     ],
     { class: "components", "data-panel": "components" },
@@ -87,6 +90,7 @@ function createAxes(app, mixer) {
   }
 
   return {
+    list,
     element: element("div", { class: "axes-and-more" }, [list, more]),
     update,
     showSliders: () => axes.forEach((axis, j) => axis.control.set(mixer.at(j))),

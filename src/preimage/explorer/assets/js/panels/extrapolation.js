@@ -3,17 +3,20 @@
 import { reconstructionErrors, typicalScore } from "./novelty.js";
 import { mapSamples } from "./shown_samples.js";
 
-// Distances from the samples, in widths of averages, at which a place is far: the strength is one half there.
-const FAR = 3;
+// Squared distances from the samples, in widths of averages, at which a place is far: the strength is one half there.
+// The map itself says how far its samples usually are from each other; one width less than that is the blur of the
+// distance, and beyond three widths nothing is near whatever samples do.
+const [NEAREST_FAR, FARTHEST_FAR] = [1, 9];
 
 /**
  * How much the answer at a place extrapolates, between 0 and 1, for the present choices.
  *
- * Either of two things is enough: with the distance d from the samples on the map, d²/(d² + 9); and with the squared
- * distance ρ in feature space between the image of the pre-image and what was asked for, r/(r + e), where r is what ρ
- * exceeds the reconstruction errors of the samples around by, and e is the median of these errors. The first begins
- * where less than one sample lies within a width. The second sees what is between samples of a curved cloud, whose
- * middle no input reaches.
+ * Either of two things is enough: with the distance d from the samples on the map, d⁴/(d⁴ + u²), where u is the squared
+ * distance from the others that 95 % of the samples have at most, between 1 and 9; and with the squared distance ρ in
+ * feature space between the image of the pre-image and what was asked for, r/(r + e), where r is what ρ exceeds the
+ * reconstruction errors of the samples around by, and e is the median of these errors. The first is steep, so that gaps
+ * between groups are seen as well. The second sees what is between samples of a curved cloud, whose middle no input
+ * reaches.
  * @param {object} app
  * @returns {(place: {across: number, up: number}, distance: number) => number} of a place and its ρ
  */
@@ -22,8 +25,9 @@ export function extrapolation(app) {
   const [record, q] = [app.data.models[app.store.get("model")], app.store.get("q")];
   const scores = reconstructionErrors(record, q);
   const typical = typicalScore(record, q);
+  const unit = Math.min(FARTHEST_FAR, Math.max(NEAREST_FAR, samples.usualSquaredDistance()));
   return (place, distance) => {
-    const far = relative(samples.squaredDistance(place), FAR * FAR);
+    const far = relative(samples.squaredDistance(place) ** 2, unit * unit);
     const inexact = relative(distance - samples.average(place, scores), typical);
     return 1 - (1 - far) * (1 - inexact);
   };

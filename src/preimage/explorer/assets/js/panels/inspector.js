@@ -1,9 +1,11 @@
 // The inspector: what lies at the pointer, and the selected sample next to its reconstruction.
 
 import { button } from "../controls.js";
+import { decisionOf } from "../decision.js";
 import { element, formatted, oncePerFrame, panel } from "../dom.js";
 import { tickFormat } from "../views/ticks.js";
 import { extrapolation } from "./extrapolation.js";
+import { detectorField } from "./map_lift.js";
 import { createNoveltyScale } from "./novelty_scale.js";
 import { comparison, negligible, noveltyScores, rankFromTop, reconstructionErrors } from "./novelty.js";
 import { PointerAnswer } from "./pointer_answer.js";
@@ -13,7 +15,11 @@ import { FILTERS, mapSamples } from "./shown_samples.js";
 export function createInspector(app) {
   // After the page is drawn, so that it opens at once.
   setTimeout(() => beginSomewhere(app), 0);
-  const parts = [createPointerPart(app), createSelectedPart(app)];
+  const comparison = app.view.comparison?.({ hasGaps: app.samples.hasGaps }) ?? null;
+  const figures = comparison === null
+    ? (title, what) => createFigure(app, title, what)
+    : (title) => createCaption(title, comparison.figure(named(title)));
+  const parts = [comparison?.element, createPointerPart(app, figures), createSelectedPart(app, figures)];
   return panel("Inspector", "", parts, { class: "inspector", "data-panel": "inspector" });
 }
 
@@ -34,9 +40,8 @@ function createFigure(app, title, what = "value") {
   // Values look the same in all pictures; how large a difference is, only its scale says.
   const scale = what === "difference" ? app.view.scale({ what }) : null;
   const caption = element("figcaption");
-  const name = title.toLowerCase().replaceAll(" ", "-");
   return {
-    element: element("figure", { "data-figure": name }, [element("h4", { text: title }), picture.element, scale, caption]),
+    element: element("figure", { "data-figure": named(title) }, [element("h4", { text: title }), picture.element, scale, caption]),
     show(row, text) {
       picture.show(row);
       caption.textContent = text;
@@ -45,16 +50,32 @@ function createFigure(app, title, what = "value") {
   };
 }
 
-function createPointerPart(app) {
+/** What stands below a figure, alone: its values are in the comparison. */
+function createCaption(title, figure) {
+  const caption = element("figcaption");
+  return {
+    element: element("figure", { "data-figure": named(title), hidden: true }, [caption]),
+    show(row, text) {
+      figure.show(row);
+      caption.textContent = `${title} ${text}`;
+      caption.parentElement.toggleAttribute("hidden", text.trim() === "");
+    },
+  };
+}
+
+const named = (title) => title.toLowerCase().replaceAll(" ", "-");
+
+function createPointerPart(app, createFigureOf) {
   const { store, samples } = app;
-  const preimage = createFigure(app, "Pre-image");
-  const nearest = createFigure(app, "Nearest sample");
+  const preimage = createFigureOf("Pre-image", "value");
+  const nearest = createFigureOf("Nearest sample", "value");
   const text = element("p", { class: "hint inspector-text", text: "\u00a0" });
   const answer = new PointerAnswer(app);
   const warning = element("span", { class: "inspector-warning", text: "The model extrapolates", hidden: true });
   const showAnswer = (result, isSettled) => {
+    store.set({ answer: result });
     preimage.show(result.row, placeName(app));
-    text.textContent = sentenceAbout(app, result, isSettled);
+    text.textContent = decidedAt(app, result.row, store.get("pointer")) + sentenceAbout(app, result, isSettled);
     warning.hidden = !(extrapolation(app)(store.get("pointer"), result.objective) > 0.5);
   };
   const show = () => {
@@ -84,6 +105,19 @@ function placeName(app) {
   return `at (${written.join(", ")})`;
 }
 
+/** What the model decides there, in words; nothing where it decides nothing. */
+function decidedAt(app, row, place = null) {
+  const decision = decisionOf(app);
+  if (decision === null) return "";
+  if (place === null || decision.kind !== "inside") return `${decision.describe(row)} `;
+  return `${decision.inWords([detectorField(app, decision)(place)])} `;
+}
+
+/** What the model decides of a sample; sentences about novelty say it for detectors. */
+function decidedOf(app, row) {
+  return decisionOf(app)?.kind === "inside" ? "" : decidedAt(app, row);
+}
+
 /** How far the pre-image is from what was asked for, in words. */
 function sentenceAbout(app, { objective, converged, reason }, isSettled) {
   const scores = reconstructionErrors(app.data.models[app.store.get("model")], app.store.get("q"));
@@ -96,13 +130,13 @@ function sentenceAbout(app, { objective, converged, reason }, isSettled) {
 const NOTHING_SELECTED = "Click a sample of the map, or press Enter there: its reconstruction from the components in use, "
   + "and how unusual it is.";
 
-function createSelectedPart(app) {
-  const { store } = app;
+function createSelectedPart(app, createFigureOf) {
+  const { store, samples } = app;
   const parts = {
     title: element("h3"),
     clear: button({ text: "Clear", label: "Clear the selection", onclick: () => store.set({ selected: null }) }),
-    figures: ["Original", "Reconstruction", "Difference"].map(
-      (title) => createFigure(app, title, title === "Difference" ? "difference" : "value"),
+    figures: figuresOf(samples).map(
+      (title) => createFigureOf(title, title === "Difference" ? "difference" : "value"),
     ),
     text: element("p", { class: "hint inspector-text" }),
     novelty: createNoveltyScale(),
@@ -116,6 +150,11 @@ function createSelectedPart(app) {
       element("div", { class: "inspector-summary" }, [parts.text, parts.novelty.element]),
     ]),
   ]);
+}
+
+/** Samples whose gaps were filled in are shown with their gaps, and as they were filled. */
+function figuresOf({ hasGaps }) {
+  return ["Original", ...(hasGaps ? ["Filled in"] : []), "Reconstruction", "Difference"];
 }
 
 function showSelected(app, { title, clear, figures, text, novelty }) {
@@ -134,9 +173,17 @@ function showSelected(app, { title, clear, figures, text, novelty }) {
   const result = app.model().denoise(row, q);
   const difference = row.map((value, j) => value - result.row[j]);
   title.textContent = `Selected sample: ${samples.name(sample)}`;
-  [row, result.row, difference].forEach((shown, i) => figures[i].show(shown, ""));
+  const gaps = samples.gaps(sample);
+  const original = gaps === null ? row : row.map((value, j) => (gaps[j] ? NaN : value));
+  const filled = samples.hasGaps ? [gaps === null ? null : row] : [];
+  [original, ...filled, result.row, difference].forEach((shown, i) => figures[i].show(shown, ""));
   const doubt = result.converged ? "" : ` Not converged: ${result.reason}.`;
-  text.textContent = noveltySentence(scores, sample, samples, app.data.models[store.get("model")].detection) + doubt;
+  text.textContent = gapsSentence(gaps) + decidedOf(app, row) + noveltySentence(scores, sample, samples, app.data.models[store.get("model")].detection) + doubt;
+}
+
+function gapsSentence(gaps) {
+  const count = gaps === null ? 0 : gaps.reduce((sum, gap) => sum + gap, 0);
+  return count === 0 ? "" : `${count === 1 ? "One value was" : `${count} values were`} missing and filled in. `;
 }
 
 function noveltySentence(scores, sample, { count, total }, detection) {

@@ -1,9 +1,12 @@
 // The map: samples on the plane of two components, where the pointer asks for pre-images.
 
-import { menu } from "../controls.js";
+import { menu, toggle } from "../controls.js";
 import { element, panel } from "../dom.js";
+import { exportButtons } from "../figures/files.js";
+import { mapFigure } from "../figures/map_figure.js";
 import { colourings } from "./map_colouring.js";
-import { HAZES } from "./map_haze.js";
+import { firstHaze, hazesOf } from "./map_haze.js";
+import { beginsWithLens } from "./lens.js";
 import { createLegend } from "./map_legend.js";
 import { Stage } from "./map_stage.js";
 import { FILTERS, SPREAD, WHOLE_RANGE, mapSamples } from "./shown_samples.js";
@@ -19,7 +22,9 @@ const NO_COLUMN_FILTER = () => ({ hiddenInColumn: new Set(), range: WHOLE_RANGE 
 
 /** The map with its menus and its legend. */
 export function createMap(app) {
-  app.store.set({ haze: app.store.get("haze") ?? "extrapolation" });
+  app.store.set({
+    haze: app.store.get("haze") ?? firstHaze(app.data.models[app.store.get("model")]), lens: app.store.get("lens") ?? beginsWithLens(), answer: null,
+  });
   const stage = new Stage(app);
   const note = element("p", { class: "hint map-note", role: "status" });
   const showNote = () => { note.textContent = beyondUse(app); };
@@ -29,7 +34,7 @@ export function createMap(app) {
   return panel("Map", HINT, [
     element("div", { class: "controls" }, [...axisMenus(app), colourMenu(app)]),
     stage.element,
-    element("div", { class: "map-foot" }, [stage.buttons, createFilter(app, stage), createChoices(app)]),
+    element("div", { class: "map-foot" }, [stage.buttons, createFilter(app, stage), createChoices(app, stage)]),
     note,
   ], { class: "map", "data-panel": "map" });
 }
@@ -84,14 +89,23 @@ function createFilter(app, stage) {
   return legend.element;
 }
 
-function createChoices(app) {
+function createChoices(app, stage) {
   const { store } = app;
-  const choices = [["others", "Other components", OTHERS], ["haze", "Shade", HAZES]].map(([key, label, options]) => {
-    const control = menu({ label, options, value: store.get(key), onchange: (value) => store.set({ [key]: value }) });
-    store.on(key, () => control.set(store.get(key)));
+  const hazes = () => hazesOf(app.data.models[store.get("model")]);
+  const choices = [["others", "Other components", () => OTHERS], ["haze", "Shade", hazes]].map(([key, label, options]) => {
+    const control = menu({ label, options: options(), value: store.get(key), onchange: (value) => store.set({ [key]: value }) });
+    store.on("model", () => control.setOptions(options()));
+    store.on(["model", key], () => control.set(store.get(key)));
     return control.element;
   });
-  return element("div", { class: "map-choices" }, choices);
+  // Of several models some may decide nothing.
+  store.on("model", () => { if (!hazes().some(({ value }) => value === store.get("haze"))) store.set({ haze: firstHaze(app.data.models[store.get("model")]) }); });
+  const lens = toggle({
+    text: "Picture at the pointer", value: store.get("lens"), onchange: (isOn) => store.set({ lens: isOn }),
+  });
+  store.on("lens", () => lens.set(store.get("lens")));
+  const files = exportButtons("the map", () => mapFigure(stage.scene()), () => `${app.data.title} map`);
+  return element("div", { class: "map-choices" }, [...choices, lens.element, files]);
 }
 
 /** What to say when an axis of the map is not among the components in use. */

@@ -1,8 +1,9 @@
 // When the haze of the map is computed and drawn: at rest, in slices, behind the pointer.
 
 import { inSlices } from "../slices.js";
+import { DecisionGrid } from "./map_decision.js";
 import { HazeGrid, hazeOf, hazePicture } from "./map_haze.js";
-import { drawHaze } from "./map_layers.js";
+import { drawBorders, drawHaze } from "./map_layers.js";
 
 // The haze of a new part of the plane is begun when the map has been at rest for this many milliseconds.
 const REST = 150;
@@ -35,7 +36,8 @@ export class Background {
   }
 
   #compute(area) {
-    const grid = new HazeGrid(area, hazeOf(this.app, this.app.store.get("haze")));
+    const what = this.app.store.get("haze");
+    const grid = what === "decision" ? new DecisionGrid(this.app, area) : new HazeGrid(area, hazeOf(this.app, what));
     const show = () => {
       if (!grid.isReady) return;
       this.grid = grid;
@@ -45,11 +47,22 @@ export class Background {
     this.cancel = inSlices(grid.steps(), { isBusy, onslice: show });
   }
 
+  /** What there is to draw: a picture or null, its area, and lines between decisions. */
+  picture(theme) {
+    const isShown = this.grid && this.app.store.get("haze") !== "none";
+    if (!isShown) return { picture: null, area: null, borders: [] };
+    const { area } = this.grid;
+    if (this.grid instanceof DecisionGrid) {
+      return { picture: this.grid.picture(rgb(theme.soft)), area, borders: this.grid.contours() };
+    }
+    return { picture: hazePicture(this.grid, rgb(theme.soft), STRONGEST), area, borders: [] };
+  }
+
   /** Draw what there is. */
   draw(layer, viewport, theme) {
-    const isShown = this.grid && this.app.store.get("haze") !== "none";
-    const picture = isShown ? hazePicture(this.grid, rgb(theme.soft), STRONGEST) : null;
-    drawHaze(layer, viewport, picture, this.grid?.area);
+    const { picture, area, borders } = this.picture(theme);
+    drawHaze(layer, viewport, picture, area);
+    drawBorders(layer.drawing, viewport, borders, theme);
   }
 }
 

@@ -1,6 +1,7 @@
 // What the marks of the map are coloured by: labels, columns, components or novelty.
 
 import { categoryColour, categoryShape, sequential } from "../colours.js";
+import { decisionOf } from "../decision.js";
 import { formatted } from "../dom.js";
 import { column } from "./map_target.js";
 import { noveltyScores } from "./novelty.js";
@@ -17,10 +18,12 @@ export const MISSING = -1;
  */
 export function colourings(app) {
   const { labels, columns } = app.samples;
-  const names = app.data.models[app.store.get("model")].component_names;
+  const { component_names: names, decision } = app.data.models[app.store.get("model")];
   return [
     ...(labels ? [{ value: "labels", text: labels.name || "Label" }] : []),
     ...columns.map(({ name }, number) => ({ value: `column:${number}`, text: name })),
+    ...(decision ? [{ value: "decision", text: DECIDED[decision.kind] }] : []),
+    ...(app.samples.hasGaps ? [{ value: "gaps", text: "Gaps" }] : []),
     { value: "novelty", text: "Novelty" },
     ...names.map((name, number) => ({ value: `component:${number}`, text: name })),
     { value: "none", text: "One colour" },
@@ -40,11 +43,31 @@ export function createColouring(app, key) {
     const { name, names, codes, values } = columns[number];
     return names ? new Categories(name, names, codes.values) : new Scale(name, values.values);
   }
+  if (kind === "decision" && record.decision) return decided(app);
+  if (kind === "gaps" && app.samples.hasGaps) return new Categories("Gaps", ["complete", "filled in"], gapCodes(app.samples));
   if (kind === "novelty") return new Scale("Novelty", noveltyScores(record, app.store.get("q")));
   if (kind === "component" && Number(number) < record.coordinates.shape[1]) {
     return new Scale(record.component_names[number], column(record.coordinates, Number(number)));
   }
   return new Categories("", ["All samples"], new Int32Array(count), false);
+}
+
+const DECIDED = { classes: "Decision", inside: "Decision", values: "Prediction" };
+
+/** What the model itself says of the samples. */
+function decided(app) {
+  const { kind, names, codes, record } = decisionOf(app);
+  const { values } = record.predicted;
+  if (kind === "values") return new Scale(DECIDED[kind], values);
+  if (kind === "inside") return new Categories(DECIDED[kind], ["inside", "outlier"], Int32Array.from(values, (value) => Number(value < 0)));
+  // Classes that are labels have the colours of these.
+  const all = [...(app.samples.labels?.names ?? [])];
+  names.forEach((name, number) => { all[codes[number]] = name; });
+  return new Categories(DECIDED[kind], all, Int32Array.from(values, (number) => codes[number]));
+}
+
+function gapCodes({ count, gaps }) {
+  return Int32Array.from({ length: count }, (_, sample) => Number(gaps(sample) !== null));
 }
 
 /** Marks by names: a colour and a shape each. */

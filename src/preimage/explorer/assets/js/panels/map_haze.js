@@ -22,6 +22,19 @@ export const HAZES = [
   { value: "none", text: "nothing" },
 ];
 
+const DECISIONS = { classes: "decision", inside: "outliers", values: "prediction" };
+
+/** What the haze may show for a model. */
+export function hazesOf(record) {
+  if (!record.decision) return HAZES;
+  return [{ value: "decision", text: DECISIONS[record.decision.kind] }, ...HAZES];
+}
+
+/** What the haze shows until somebody chooses. */
+export function firstHaze(record) {
+  return hazesOf(record)[0].value;
+}
+
 /**
  * The strength of the haze, between 0 and 1, as a function of a place, for the present choices.
  * @param {object} app

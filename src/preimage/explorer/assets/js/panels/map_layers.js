@@ -8,7 +8,7 @@ const MARGIN = { left: 66, right: 8, top: 8, bottom: 38 };
 // Of these, what the name of the upper axis takes, and the space between numbers and the plane.
 const NAME = 17;
 const SPACE = 6;
-const FONT = "12px system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif";
+export const FONT = "12px system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif";
 // Pixels between two numbers of an axis, at least about.
 const TICK_DISTANCE = 80;
 
@@ -68,19 +68,35 @@ export function drawHaze(layer, viewport, picture, area) {
   });
 }
 
+/** Draw lines between pairs of places, on what is there. */
+export function drawBorders(drawing, viewport, lines, theme) {
+  if (!lines.length) return;
+  within(viewport, drawing, () => {
+    drawing.beginPath();
+    for (const [[x, y], [toX, toY]] of lines) {
+      drawing.moveTo(viewport.x(x), viewport.y(y));
+      drawing.lineTo(viewport.x(toX), viewport.y(toY));
+    }
+    strokeWithHalo(drawing, theme.ink, 1.5, theme.panel);
+  });
+}
+
 /** Draw axes and the marks of the shown samples. */
-export function drawMarks(layer, viewport, { samples, colouring, theme, names }) {
+export function drawMarks(layer, viewport, { samples, colouring, theme, names, isHollow }) {
   const drawing = layer.begin();
   drawAxes(drawing, viewport, theme, names);
   const { frame } = viewport;
   const look = { colouring, outline: theme.panel, radius: markRadius(samples.across.length, viewport) };
   const marks = new MarkRaster({ width: frame.width, height: frame.height, ratio: layer.ratio }, look);
-  for (const i of samples.shown) marks.add(i, viewport.x(samples.across[i]) - frame.x, viewport.y(samples.up[i]) - frame.y);
+  for (const i of samples.shown) {
+    marks.add(i, viewport.x(samples.across[i]) - frame.x, viewport.y(samples.up[i]) - frame.y, isHollow(i));
+  }
   marks.paint(layer.scratch);
   drawing.drawImage(layer.scratch, frame.x, frame.y, layer.scratch.width / layer.ratio, layer.scratch.height / layer.ratio);
 }
 
-function drawAxes(drawing, viewport, theme, [acrossName, upName]) {
+/** Draw the frame of the plane, its grid, numbers and names. */
+export function drawAxes(drawing, viewport, theme, [acrossName, upName]) {
   const { frame, shown } = viewport;
   const horizontal = ticks(shown.left, shown.right, frame.width / TICK_DISTANCE);
   const vertical = ticks(shown.bottom, shown.top, frame.height / (TICK_DISTANCE * 0.7));

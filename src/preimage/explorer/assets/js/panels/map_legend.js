@@ -66,7 +66,7 @@ function createEntry(colouring, { code, name, count }, codes, onfilter) {
   }, [
     createSwatch(colouring.look(code)),
     element("span", { class: code === MISSING ? "legend-name missing" : "legend-name", text: name }),
-    element("span", { class: "legend-count", text: count.toLocaleString("en") }),
+    element("span", { class: "legend-count", text: `(${count.toLocaleString("en")})` }),
   ]);
   const show = (now) => {
     hidden = now;

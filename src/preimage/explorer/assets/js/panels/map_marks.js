@@ -10,6 +10,8 @@ const CORNERS = {
   plus: crossCorners(0),
   cross: crossCorners(Math.PI / 4),
 };
+// Marks of samples with gaps have a hole of this many radii.
+const HOLE = 0.5;
 // The picture of a mark is this many radii wide to each side: corners and outline fit in.
 const ROOM = 1.8;
 
@@ -52,19 +54,28 @@ export function markRadius(count, { frame, magnification }) {
   return base * Math.min(1, Math.max(0.75, frame.width / 600)) * Math.min(1.8, Math.max(1, magnification ** 0.2));
 }
 
-/** The pixels of a mark on a square canvas that is used for all of them, `radius` in pixels of the screen. */
-function pixelsOf({ colour, shape }, radius, outline, drawing) {
-  const size = drawing.canvas.width;
-  drawing.clearRect(0, 0, size, size);
-  traceMark(drawing, shape, size / 2, size / 2, radius);
+/** Draw one mark with a thin outline in the colour of the panel, which separates marks that lie on each other. */
+export function drawMark(drawing, { colour, shape, isHollow }, x, y, radius, outline) {
+  traceMark(drawing, shape, x, y, radius);
   drawing.globalAlpha = 1;
   drawing.fillStyle = colour;
   drawing.fill();
-  // A thin outline in the colour of the panel separates marks that lie on each other.
   drawing.globalAlpha = 0.8;
   drawing.lineWidth = 0.27 * radius;
   drawing.strokeStyle = outline;
   drawing.stroke();
+  drawing.globalAlpha = 1;
+  if (!isHollow) return;
+  traceMark(drawing, "circle", x, y, HOLE * radius);
+  drawing.fillStyle = outline;
+  drawing.fill();
+}
+
+/** The pixels of a mark on a square canvas that is used for all of them, `radius` in pixels of the screen. */
+function pixelsOf(look, radius, outline, drawing) {
+  const size = drawing.canvas.width;
+  drawing.clearRect(0, 0, size, size);
+  drawMark(drawing, look, size / 2, size / 2, radius, outline);
   return drawing.getImageData(0, 0, size, size).data;
 }
 
@@ -88,16 +99,17 @@ export class MarkRaster {
     this.image = new ImageData(Math.ceil(width * ratio), Math.ceil(height * ratio));
     this.half = Math.ceil(radius * ROOM * ratio);
     const drawing = squareDrawing(2 * this.half);
-    this.pixels = (mark) => pixelsOf(colouring.look(mark), radius * ratio, outline, drawing);
+    this.pixels = (mark, isHollow) => pixelsOf({ ...colouring.look(mark), isHollow }, radius * ratio, outline, drawing);
     this.colouring = colouring;
     this.known = new Map();
   }
 
   /** Add the mark of a sample at a place in CSS pixels. */
-  add(sample, x, y) {
+  add(sample, x, y, isHollow = false) {
     const mark = this.colouring.mark(sample);
-    if (!this.known.has(mark)) this.known.set(mark, this.pixels(mark));
-    this.#copy(this.known.get(mark), Math.round(x * this.ratio) - this.half, Math.round(y * this.ratio) - this.half);
+    const key = `${mark} ${isHollow}`;
+    if (!this.known.has(key)) this.known.set(key, this.pixels(mark, isHollow));
+    this.#copy(this.known.get(key), Math.round(x * this.ratio) - this.half, Math.round(y * this.ratio) - this.half);
   }
 
   /** Put pixels over those that are there, as far as they are within the picture. */

@@ -2,6 +2,7 @@
 
 import { button } from "../controls.js";
 import { element, isVisible, oncePerFrame } from "../dom.js";
+import { createLens } from "./lens.js";
 import { Background } from "./map_background.js";
 import { createColouring } from "./map_colouring.js";
 import { listenToGestures, listenToKeys } from "./map_gestures.js";
@@ -28,8 +29,11 @@ export class Stage {
       element("canvas", { class: "map-overlay", tabindex: 0, role: "application", "aria-label": `Map of the samples. ${KEYS}` }),
     ];
     this.surface = canvases[2];
+    /** Samples with gaps have hollow marks. */
+    this.isHollow = (sample) => app.samples.gaps(sample) !== null;
     this.layers = canvases.map((canvas) => new Layer(canvas));
-    this.element = element("div", { class: "map-stage" }, canvases);
+    this.lens = createLens(app, this.viewport);
+    this.element = element("div", { class: "map-stage" }, [...canvases, this.lens.element]);
     this.buttons = this.#zoomButtons();
     this.draw = oncePerFrame(() => this.#draw(LAYERS));
     this.drawOverlay = oncePerFrame(() => this.#draw(["overlay"]));
@@ -54,6 +58,12 @@ export class Stage {
     store.on(["colour", "model"], recolour);
     store.on("q", () => { if (store.get("colour") === "novelty") { recolour(); this.draw(); } });
     store.on(["model", "across", "up"], () => { this.viewport.fit(...mapSamples(this.app).ranges); this.#moved(); });
+    store.on("shown", () => {
+      const shown = store.get("shown");
+      if (shown === null || shown === this.viewport.shown) return;
+      this.viewport.show(shown);
+      this.#moved();
+    });
     store.on(["theme", "colour", "haze", ...FILTERS], this.draw);
     store.on(["pointer", "selected", "trail"], this.drawOverlay);
     store.on(["q", "others", "haze", ...FILTERS], () => this.background.restart(this.viewport.shown));
@@ -83,11 +93,16 @@ export class Stage {
     for (const layer of this.layers) layer.resize(width, height, Math.max(1, window.devicePixelRatio || 1));
     placeViewport(this.viewport, width, height);
     this.#draw(LAYERS);
+    this.lens.update();
     if (isFirst) this.background.restart(this.viewport.shown);
   }
 
   #moved() {
+    const { shown, whole } = this.viewport;
+    // The whole map needs no mention in a link: it depends on the components.
+    this.app.store.set({ shown: shown === whole ? null : shown });
     this.draw();
+    this.lens.update();
     this.background.restart(this.viewport.shown);
   }
 
@@ -148,24 +163,37 @@ export class Stage {
     return Object.fromEntries(names.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
   }
 
+  /** What is drawn, for a figure of it. */
+  scene() {
+    const theme = this.#theme();
+    const { width, height } = this.layers[0];
+    const samples = mapSamples(this.app);
+    return {
+      viewport: this.viewport, width, height, theme, samples, colouring: this.colouring, names: this.#axisNames(samples),
+      isHollow: this.isHollow, haze: this.background.picture(theme), overlay: { ...this.#overlay(samples), theme, pointer: null, nearest: null },
+    };
+  }
+
+  #axisNames(samples) {
+    const { component_names: components } = this.app.data.models[this.app.store.get("model")];
+    const [across, up] = samples.axes.map((number) => components[number]);
+    return [across, samples.isOneComponent ? SPREAD : up];
+  }
+
+  #overlay(samples) {
+    const [pointer, selected, trail] = ["pointer", "selected", "trail"].map((key) => this.app.store.get(key));
+    return { samples, pointer, selected, trail, nearest: pointer ? samples.nearest(pointer) : null };
+  }
+
   #draw(names) {
     if (this.layers[0].width === undefined || !isVisible(this.element)) return;
-    const { store, data } = this.app;
     const theme = this.#theme();
     const samples = mapSamples(this.app);
     const [haze, marks, overlay] = this.layers;
     if (names.includes("haze")) this.background.draw(haze, this.viewport, theme);
     if (names.includes("marks")) {
-      const { component_names: components } = data.models[store.get("model")];
-      const [across, up] = samples.axes.map((number) => components[number]);
-      const axes = [across, samples.isOneComponent ? SPREAD : up];
-      drawMarks(marks, this.viewport, { samples, colouring: this.colouring, theme, names: axes });
+      drawMarks(marks, this.viewport, { samples, colouring: this.colouring, theme, names: this.#axisNames(samples), isHollow: this.isHollow });
     }
-    if (names.includes("overlay")) {
-      const [pointer, selected] = [store.get("pointer"), store.get("selected")];
-      drawOverlay(overlay, this.viewport, {
-        samples, theme, pointer, selected, trail: store.get("trail"), nearest: pointer ? samples.nearest(pointer) : null,
-      });
-    }
+    if (names.includes("overlay")) drawOverlay(overlay, this.viewport, { ...this.#overlay(samples), theme });
   }
 }

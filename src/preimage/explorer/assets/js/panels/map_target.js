@@ -7,6 +7,11 @@ const ASPECT = [4, 3];
 // Far from all samples the weights of the average underflow relative to the nearest one; smaller ones change nothing.
 const LEAST_LOG_WEIGHT = -30;
 
+// The quantile of distances of samples from each other that counts as usual, and samples that are measured for it: all
+// pairs of five thousand would take half a second.
+const USUAL = 0.95;
+const MOST_MEASURED = 300;
+
 /**
  * The samples of one model as the map sees them: two of their coordinates, and which of them are shown.
  *
@@ -75,6 +80,32 @@ export class MapSamples {
   }
 
   /**
+   * How far samples of the map are from the others: a high quantile of `squaredDistance` of each without itself. What
+   * is farther than that from all of them lies outside of the data, or in a gap between them.
+   * @returns {number} kept for the next call
+   */
+  usualSquaredDistance() {
+    if (this.usual === undefined) {
+      const step = Math.ceil(this.shown.length / MOST_MEASURED);
+      const measured = Array.from(this.shown.filter((_, s) => s % step === 0), (i) => this.#withoutItself(i));
+      const sorted = Float64Array.from(measured).sort();
+      this.usual = sorted.length ? sorted[Math.floor(USUAL * (sorted.length - 1))] : 0;
+    }
+    return this.usual;
+  }
+
+  #withoutItself(sample) {
+    let total = 0;
+    for (const i of this.shown) {
+      if (i === sample) continue;
+      const dx = (this.across[i] - this.across[sample]) / this.widths[0];
+      const dy = (this.up[i] - this.up[sample]) / this.widths[1];
+      total += Math.exp(-(dx * dx + dy * dy) / 2);
+    }
+    return Math.max(0, -2 * Math.log(total));
+  }
+
+  /**
    * The average of numbers of the samples near a place, with the weights of the remaining components.
    * @param {{across: number, up: number}} place
    * @param {ArrayLike<number>} numbers one per sample
@@ -89,6 +120,18 @@ export class MapSamples {
       sum += weight * numbers[this.shown[s]];
     }
     return sum / total;
+  }
+
+  /**
+   * The samples near a place with their weights in averages; those that change nothing are left out.
+   * @returns {{samples: number[], weights: number[]}} weights with the sum one
+   */
+  near(place) {
+    const { logs } = this.#logWeights(place);
+    const found = [...logs.keys()].filter((s) => logs[s] >= LEAST_LOG_WEIGHT);
+    const weights = found.map((s) => Math.exp(logs[s]));
+    const total = weights.reduce((sum, weight) => sum + weight, 0);
+    return { samples: found.map((s) => this.shown[s]), weights: weights.map((weight) => weight / total) };
   }
 
   /**

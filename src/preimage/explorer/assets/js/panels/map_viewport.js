@@ -103,6 +103,16 @@ export class Viewport {
     this.shown = { left: left + across, right: right + across, bottom: bottom + up, top: top + up };
   }
 
+  /** Show a rectangle, moved and resized to what zooming and moving could have reached. */
+  show({ left, right, bottom, top }) {
+    const { whole } = this;
+    const size = Math.min(WIDEST, Math.max(CLOSEST, (right - left) / (whole.right - whole.left)));
+    const [width, height] = [size * (whole.right - whole.left), size * (whole.top - whole.bottom)];
+    const [across, up] = [(left + right) / 2, (bottom + top) / 2];
+    this.shown = { left: across - width / 2, right: across + width / 2, bottom: up - height / 2, top: up + height / 2 };
+    this.pan(0, 0);
+  }
+
   /** Show the whole again. */
   reset() {
     this.shown = this.whole;

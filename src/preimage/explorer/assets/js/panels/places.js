@@ -1,5 +1,7 @@
 // Places in feature space that have a name: the mean of all samples, the mean of a label, a sample.
 
+import { quantile, reconstructionErrors } from "./novelty.js";
+
 /** The key of the place of a sample. */
 export function placeOfSample(sample) {
   return `sample:${sample}`;
@@ -32,7 +34,7 @@ export function createPlaces(app) {
       for (const sample of rows) samples.row(sample).forEach((value, j) => { total[j] += value / rows.length; });
       return total;
     },
-    first: () => firstPlaces(app, members),
+    first: () => firstPlaces(app),
   };
 
   function nameOf(key) {
@@ -65,15 +67,32 @@ function meanOf(rows, width, value) {
   return mean;
 }
 
-// Where a walk begins and ends until somebody chooses: two labels, or the samples at both ends of the first component.
-function firstPlaces(app, members) {
-  const used = labelPlaces(members);
-  if (used.length > 1) return { a: used[0], b: used[1] };
-  const { values, shape } = app.data.models[0].coordinates;
-  let [low, high] = [0, 0];
-  for (let sample = 1; sample < shape[0]; sample += 1) {
-    if (values[sample * shape[1]] < values[low * shape[1]]) low = sample;
-    if (values[sample * shape[1]] > values[high * shape[1]]) high = sample;
+// Rounds of the search for far samples: each goes to the farthest from the one before.
+const ROUNDS = 4;
+
+/**
+ * Where a walk begins and ends until somebody chooses: two typical samples far from each other in feature space, of
+ * different labels where there are some. Outliers, which are far from everything, show little of the model.
+ */
+function firstPlaces(app) {
+  const { samples } = app;
+  const record = app.data.models[app.store.get("model")];
+  const errors = reconstructionErrors(record, app.model().k);
+  const limit = quantile(errors, 0.5);
+  const typical = [...errors.keys()].filter((sample) => errors[sample] <= limit);
+  let [a, b] = [typical[0], typical[0]];
+  for (let round = 0; round < ROUNDS; round += 1) [a, b] = [b, farthest(record.coordinates, typical, b, samples)];
+  return { a: placeOfSample(Math.min(a, b)), b: placeOfSample(Math.max(a, b)) };
+}
+
+function farthest({ values, shape: [, k] }, among, from, samples) {
+  const own = samples.code(from);
+  const others = among.filter((sample) => samples.code(sample) !== own);
+  let [found, most] = [from, -1];
+  for (const sample of others.length ? others : among) {
+    let squared = 0;
+    for (let j = 0; j < k; j += 1) squared += (values[sample * k + j] - values[from * k + j]) ** 2;
+    if (squared > most) [found, most] = [sample, squared];
   }
-  return { a: placeOfSample(low), b: placeOfSample(high) };
+  return found;
 }

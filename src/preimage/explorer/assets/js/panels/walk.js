@@ -3,6 +3,8 @@
 import { button, menu, slider } from "../controls.js";
 import { element, formatted, panel } from "../dom.js";
 import { replacing, whenVisible } from "../work.js";
+import { exportButtons } from "../figures/files.js";
+import { pageFigure } from "../figures/page_figure.js";
 import { Line, between } from "./lines.js";
 import { createPlaces, placeOfSample } from "./places.js";
 import { captioned, createStrip } from "./strip.js";
@@ -20,13 +22,14 @@ const DURATION = 4;
  */
 export function createWalk(app) {
   const places = createPlaces(app);
-  app.store.set({ walk: places.first() });
+  app.store.set({ walk: app.store.get("walk") ?? places.first() });
   const film = createFilm(app, places);
+  const files = exportButtons("the walk", () => pageFigure(film.strips), () => `${app.data.title} walk`);
   const section = panel(
     "Walk",
     "From A to B along the straight line in feature space, brought back to inputs; below, the straight line between " +
       "the inputs themselves. Samples that are clicked on the map can be A or B.",
-    [createEnds(app, places), ...film.elements],
+    [createEnds(app, places, files), ...film.elements],
     { class: "walk", "data-panel": "walk" },
   );
   const refresh = whenVisible(section, film.update);
@@ -44,13 +47,13 @@ function trailOf(app, places) {
 }
 
 // Menus for A and B, and buttons that put the selected sample there.
-function createEnds(app, places) {
+function createEnds(app, places, files) {
   const ends = ["a", "b"].map((end) => createEnd(app, places, end));
   const swap = button({ text: "Swap A and B", onclick: () => {
     const { a, b } = app.store.get("walk");
     app.store.set({ walk: { a: b, b: a } });
   } });
-  return element("div", { class: "controls" }, [...ends, swap]);
+  return element("div", { class: "controls" }, [...ends, swap, files]);
 }
 
 function createEnd(app, places, end) {
@@ -110,7 +113,7 @@ function createFilm(app, places) {
   }
 
   const moving = element("div", { class: "controls wide" }, [position.element, createPlay(position, showAt)]);
-  return { update, elements: [strips.element, moving, ...pictures.elements] };
+  return { update, strips: strips.element, elements: [strips.element, moving, ...pictures.elements] };
 }
 
 // The films of both lines, frame above frame.

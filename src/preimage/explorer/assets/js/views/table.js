@@ -3,6 +3,7 @@
 import { button } from "../controls.js";
 import { element } from "../dom.js";
 import { tableColumns } from "./columns.js";
+import { createComparison, isComparable } from "./comparison.js";
 import { profilePicture } from "./profile.js";
 import { createTableEditor } from "./table_editor.js";
 import { createLine } from "./table_line.js";
@@ -27,6 +28,7 @@ export function createTableView(record) {
       (size === "small" ? profilePicture(columns, what) : listPicture(columns, size, what, lists)),
     editor: (row, onChange) => createTableEditor(columns, row, onChange),
     scale: () => null,
+    comparison: (options) => (isComparable(columns) ? createComparison(columns, options) : null),
   };
 }
 

@@ -16,6 +16,7 @@ const VIEWS = { image: createImageView, curve: createCurveView, table: createTab
  * - `editor(row, onChange) → {element, show(row)}` lets people change a row, or null where that makes no sense;
  *   `onChange` gets a new Float64Array, with NaN where something was cut out.
  * - `scale({what}) → element` explains the colours of pictures, or null where pictures have axes with numbers.
+ * - `comparison({hasGaps}) → {element, figure(key)}` of tables shows several rows at once; null, or absent, where there is none.
  *
  * @param {Object} record
  */
