@@ -344,7 +344,7 @@ def test_a_figure_that_fails_leaves_a_run_that_can_be_continued(data, undisturbe
 
     line = [option for option in arguments("denoise in chunks", data, tmp_path) if option != "--no-plot"]
     with monkeypatch.context() as patch:
-        patch.setattr(_denoise, "draw", fail)
+        patch.setattr(_denoise, "_drawn", fail)
         result = CliRunner().invoke(_app.app, line)
     assert result.exit_code == 3 and "could not be drawn" in result.output and "--no-plot" in result.output
     assert (tmp_path / "out.npy").read_bytes() == undisturbed["denoise in chunks"]["out.npy"]

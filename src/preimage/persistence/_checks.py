@@ -40,6 +40,8 @@ MOST_PIXELS = MOST_GRAPH_POINTS = 2**14
 MOST_ROWS_TRIED, MOST_COLUMNS_TRIED = 2**11, 10**6
 # Searches for denoising solve for pre-images; a forger could have them iterate for hours.
 MOST_ITERATIONS_TRIED = 10_000
+# Methods that a file is asked for.
+_ANSWERS = ("predict", "decision_function", "predict_proba", "transform", "kneighbors")
 
 
 def check_loaded(value: Any) -> None:
@@ -127,7 +129,7 @@ def check_answers(model: Any, parts: list[Any], tensors: Tensors) -> None:
         require(d is not None or not is_fitted, "the number of features that it was fitted on")
     if d is None or any(_takes_memory(part) or _takes_time(part) for part in parts):
         return
-    methods = [name for name in ("predict", "decision_function", "predict_proba", "transform") if hasattr(tried, name)]
+    methods = [name for name in _ANSWERS if hasattr(tried, name)]
     if d > MOST_COLUMNS_TRIED:
         require(not methods or tensors.has_size(d), f"an array of {d} columns, as many as it takes; the file has none")
         return
