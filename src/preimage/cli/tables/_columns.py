@@ -277,9 +277,5 @@ def _several(kind: Kind, count: int) -> str:
     return f"{count} {word.removesuffix('y')}{'ies' if word.endswith('y') else 's'}"
 
 
-def counted(names: Sequence[str], what: str) -> str:
-    return f"{len(names)} {what}{'s' if len(names) != 1 else ''}"
-
-
 def listed(names: Sequence[str]) -> str:
     return ", ".join(names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")
