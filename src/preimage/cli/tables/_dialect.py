@@ -638,13 +638,19 @@ def is_header(first: Sequence[str], rows: Rows, numbers: NumberFormat) -> bool |
     forms = [numbers.of_column(column) for column in columns]
     kinds = [kind_of_numbers(column, form) for column, form in zip(columns, forms)]
     name_rows = all(cell.strip() for cell in columns[0]) and len(set(columns[0])) == len(columns[0])
-    if first[0].strip() == "" and all(cell.strip() for cell in first[1:]) and name_rows:
-        return True
+    are_unnamed = first[0].strip() == "" and all(cell.strip() for cell in first[1:]) and name_rows
+    if are_unnamed:
+        # Above numbers, words and 0, 1, 2, ... are names; other numbers may be a row whose first value is missing.
+        above = [first[place].strip() for place in range(1, len(first)) if kinds[place] is Kind.MEASUREMENT]
+        are_names = not above or counts_rows(above) or any(_is_word(cell, numbers) for cell in above)
+        if are_names or counts_on(columns[0]):
+            return True
     if any(form.unit and form.is_number(cell) for form, cell in zip(forms, first)):
         return False
     if _are_numbers_above_words(first, kinds, numbers):
         return True
     judged = [place for place, kind in enumerate(kinds) if kind in (Kind.MEASUREMENT, Kind.TRUTH, Kind.MIXED)]
+    judged = judged[1:] if are_unnamed and judged[:1] == [0] else judged
     if not judged:
         return True
     figures = [place for place in judged if numbers.is_number(first[place]) or forms[place].is_number(first[place])]
