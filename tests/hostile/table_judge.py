@@ -118,6 +118,8 @@ def true_option(case, field, value):
     }
     if field not in true or true[field] is None:
         return False, None
+    if field == "encoding" and {value, recipe.encoding} <= ONE_BYTE:
+        return True, value  # which of them it is shows in letters alone
     if field == "delimiter" and len(columns) == 1:  # any that stands in no value
         texts = [column.text(row) or "" for column in columns for row in range(case.n_rows)]
         return value is not None and not any(value in text for text in texts), value

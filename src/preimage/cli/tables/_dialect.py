@@ -640,10 +640,10 @@ def is_header(first: Sequence[str], rows: Rows, numbers: NumberFormat) -> bool |
     name_rows = all(cell.strip() for cell in columns[0]) and len(set(columns[0])) == len(columns[0])
     are_unnamed = first[0].strip() == "" and all(cell.strip() for cell in first[1:]) and name_rows
     if are_unnamed:
-        # Above numbers, words and 0, 1, 2, ... are names; other numbers may be a row whose first value is missing.
+        # Above numbers, words, 0, 1, 2, ... and 400, 410, 420, ... are names; others may be a row without its first value.
         above = [first[place].strip() for place in range(1, len(first)) if kinds[place] is Kind.MEASUREMENT]
         are_names = not above or counts_rows(above) or any(_is_word(cell, numbers) for cell in above)
-        if are_names or counts_on(columns[0]):
+        if are_names or _are_even(above) or counts_on(columns[0]):
             return True
     if any(form.unit and form.is_number(cell) for form, cell in zip(forms, first)):
         return False
@@ -667,6 +667,12 @@ def is_header(first: Sequence[str], rows: Rows, numbers: NumberFormat) -> bool |
         # Some names and some numbers: a header with years, or a row with a slip of the pen.
         return True if 2 * len(words) >= len(judged) else None
     return answer
+
+
+def _are_even(cells: Sequence[str]) -> bool:
+    """Whether there are whole numbers, three or more, each as much larger than the one before."""
+    steps = np.diff([int(cell) for cell in cells]) if all(map(is_whole, cells)) else np.zeros(0)
+    return len(steps) > 1 and bool(np.all(steps == steps[0])) and bool(steps[0] > 0)
 
 
 def _are_numbers_above_words(first: Sequence[str], kinds: Sequence[Kind], numbers: NumberFormat) -> bool:
