@@ -106,7 +106,8 @@ def true_option(case, field, value):
         return (value == "none") if place is None else value in (str(place + 1), columns[place].name), value
     if field == "columns":
         names = [
-            case.named(column) if recipe.header != "none" else str(place) for place, column in enumerate(columns, 1)
+            str(place) if recipe.header in ("none", "two") else case.named(column)
+            for place, column in enumerate(columns, 1)
         ]
         return True, tuple(name for name, column in zip(names, columns) if column.kind == "measurement")
     true = {

@@ -3,6 +3,8 @@
 Separators of thousands, gaps and negative numbers, which are the largest here, come when all is decided.
 """
 
+import re
+from collections import Counter
 from dataclasses import replace
 
 from table_core import short_beginnings
@@ -25,8 +27,16 @@ def drawn_long(seed):
             continue
         case = Case(case.recipe, tuple(map(growing, case.columns)))
         beginnings = [column.taken(range(rows)) for column in case.columns for rows in range(SEEN - 5, case.n_rows)]
-        if not any(column.kind == "measurement" and column.looks_like_code() for column in beginnings):
+        are_codes = any(column.kind == "measurement" and column.looks_like_code() for column in beginnings)
+        # Nor may they in another order, in which they are written again.
+        if not are_codes and not any(map(has_long_numbers, case.columns)):
             return case
+
+
+def has_long_numbers(column):
+    """Whether two in five cells are whole numbers of as many digits, as codes have."""
+    sizes = Counter(len(cell) for cell in column.cells if cell is not None and re.fullmatch(r"\d{5,}(?:\.0)?", cell))
+    return column.kind == "measurement" and max(sizes.values(), default=0) > 0.4 * len(column.cells)
 
 
 def growing(column):

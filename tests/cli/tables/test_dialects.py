@@ -19,6 +19,7 @@ import pyarrow
 from preimage.cli._errors import CommandError
 from preimage.cli._options import DEFAULTS, TableOptions
 from preimage.cli.tables import _dialect, _text
+from preimage.cli.tables._frames import Frame, write_frame
 from preimage.cli.tables._kinds import Kind
 from preimage.cli.tables._sources import open_source
 
@@ -680,3 +681,13 @@ def test_lines_above_a_table_are_counted(tmp_path):
     assert "header, 2 lines above left out" in open_source(path).described()
     path.write_text(PLAIN, encoding="utf-8")
     assert "above" not in open_source(path).described()
+
+
+def test_groups_in_the_only_column_are_written_between_quotes(tmp_path):
+    """In a file of one column nothing says what separates values: 45,893 below 503 would be two of them."""
+    path, output = tmp_path / "one.csv", tmp_path / "out.csv"
+    path.write_text("x\n" + '"9,004"\n"78,769"\n503\n"68,479"\n', encoding="utf-8")
+    source = open_source(path, TableOptions(decimal=".", thousands=",")).held()
+    numbers = np.array([[78769.0], [503.0], [45893.0], [9004.0]])
+    write_frame(output, iter([numbers]), Frame.of_whole(source), ".csv")
+    assert output.read_text(encoding="utf-8") == 'x\n"78,769"\n"503"\n"45,893"\n"9,004"\n'

@@ -30,7 +30,7 @@ _UNCOUNTED = (Kind.TRUTH, Kind.TEXT, Kind.EMPTY, Kind.MIXED)
 
 def is_whole(text: str) -> bool:
     """Whether a number is written without a decimal separator or exponent."""
-    return text.strip().lstrip("+-").isdigit()
+    return text.strip().lstrip("+-").isdecimal()
 
 
 def counts_on(texts: Sequence[str], starts: Sequence[str] | None = None) -> bool:

@@ -640,7 +640,7 @@ def is_header(first: Sequence[str], rows: Rows, numbers: NumberFormat) -> bool |
     name_rows = all(cell.strip() for cell in columns[0]) and len(set(columns[0])) == len(columns[0])
     are_unnamed = first[0].strip() == "" and all(cell.strip() for cell in first[1:]) and name_rows
     if are_unnamed:
-        # Above numbers, words, 0, 1, 2, ... and 400, 410, 420, ... are names; others may be a row without its first value.
+        # Above numbers, words, 0, 1, 2 and 400, 410, 420 are names; others may be a row without its first value.
         above = [first[place].strip() for place in range(1, len(first)) if kinds[place] is Kind.MEASUREMENT]
         are_names = not above or counts_rows(above) or any(_is_word(cell, numbers) for cell in above)
         if are_names or _are_even(above) or counts_on(columns[0]):
