@@ -1,12 +1,14 @@
 """What the net of table files asks of the command line's tables, and all that it knows of their code."""
 
 import re
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from preimage.cli._errors import CommandError
 from preimage.cli._options import DEFAULTS
+from preimage.cli.tables import _dialect
 from preimage.cli.tables._columns import Kind
 from preimage.cli.tables._frames import Frame, write_frame
 from preimage.cli.tables._paths import format_of
@@ -37,6 +39,17 @@ class Understood:
     values: np.ndarray
     texts: tuple
     encoding: str
+
+
+@contextmanager
+def short_beginnings(lines):
+    """Files are understood from so many lines, or a few more, and not from the usual 128 KiB."""
+    before = _dialect.FEWEST_BYTES, _dialect.FEWEST_LINES
+    _dialect.FEWEST_BYTES, _dialect.FEWEST_LINES = 64, lines
+    try:
+        yield
+    finally:
+        _dialect.FEWEST_BYTES, _dialect.FEWEST_LINES = before
 
 
 def understood(path, options=DEFAULTS):

@@ -21,11 +21,12 @@ if __name__ == "__main__":
 from table_books import run_book, run_parquet
 from table_dialects import bytes_of, drawn_case, name_of, possible
 from table_judge import judged
+from table_long import run_long
 
 # Of all files, at most these may be refused, and none be read otherwise than it was meant.
 MOST_REFUSED = 0.08
-# Files of other formats, one of each for so many files of text.
-BOOKS, ONE_BOOK_IN = {"Parquet": run_parquet, "Excel workbook": run_book}, 20
+# Files of other formats, and long ones, one of each for so many files of text.
+OTHERS, ONE_IN = {"Parquet": run_parquet, "Excel workbook": run_book, "long text": run_long}, 20
 # Findings that are shrunk and printed for each cause.
 SHOWN = 2
 
@@ -114,7 +115,7 @@ def main(count, first=0):
             case, outcome = run_file(seed, folder)
             recipe = case.recipe
             noted(outcome, seed, tool=recipe.tool_name, locale=recipe.locale_name, delimiter=repr(recipe.delimiter))
-            for tool, run in BOOKS.items() if seed % ONE_BOOK_IN == 0 else ():
+            for tool, run in OTHERS.items() if seed % ONE_IN == 0 else ():
                 _, outcome = run(seed, folder)
                 noted(outcome, seed, tool=tool, locale="none", delimiter="none")
         for cause, found in sorted(examples.items(), key=lambda item: -len(item[1])):
@@ -135,8 +136,8 @@ def main(count, first=0):
 
 def report(seed, tool, folder, is_small):
     """Print a finding: its seed, its cause, and the file, as small as it gets."""
-    if tool in BOOKS:
-        print(f"  seed {seed}, {tool}: {BOOKS[tool](seed, folder)[1].cause[:300]}")
+    if tool in OTHERS:
+        print(f"  seed {seed}, {tool}: {OTHERS[tool](seed, folder)[1].cause[:300]}")
         return
     case, outcome = run_file(seed, folder)
     if not is_small:

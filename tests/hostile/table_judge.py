@@ -106,7 +106,8 @@ def true_option(case, field, value):
         return (value == "none") if place is None else value in (str(place + 1), columns[place].name), value
     if field == "columns":
         names = [
-            case.named(column) if recipe.header != "none" else str(place) for place, column in enumerate(columns, 1)
+            str(place) if recipe.header in ("none", "two") else case.named(column)
+            for place, column in enumerate(columns, 1)
         ]
         return True, tuple(name for name, column in zip(names, columns) if column.kind == "measurement")
     true = {
@@ -118,6 +119,8 @@ def true_option(case, field, value):
     }
     if field not in true or true[field] is None:
         return False, None
+    if field == "encoding" and {value, recipe.encoding} <= ONE_BYTE:
+        return True, value  # which of them it is shows in letters alone
     if field == "delimiter" and len(columns) == 1:  # any that stands in no value
         texts = [column.text(row) or "" for column in columns for row in range(case.n_rows)]
         return value is not None and not any(value in text for text in texts), value

@@ -272,7 +272,7 @@ def code(rng, n):
     if kind == 0:
         codes = [f"{number:05d}" for number in rng.integers(1067, 99998, size=n)]
         codes[rng.integers(n)] = f"{rng.integers(1067, 9999):05d}"
-        return str(rng.choice(["PLZ", "zip", "Postleitzahl", "code_postal"])), codes
+        return str(rng.choice(["PLZ", "zip", "Postleitzahl", "code_postal", "Los", "part", "x"])), codes
     if kind == 1:
         return str(rng.choice(["zip", "PLZ", "zip_code"])), [
             str(number) for number in rng.choice([80331, 10115, 20095, 50667], size=n)

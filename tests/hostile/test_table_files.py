@@ -12,7 +12,7 @@ pytest.importorskip("openpyxl", reason="workbooks need openpyxl")
 
 import table_files
 from table_dialects import LOCALES, MARKS, TOOLS, bytes_of, drawn_case, encoded, header_lines, lines_above, pieces_of
-from table_files import BOOKS, MOST_REFUSED, run_file, shrunk
+from table_files import MOST_REFUSED, OTHERS, run_file, shrunk
 from table_judge import Outcome, Wrong, check_cells, judged
 from table_truths import Notation
 from table_twins import drawn_twins
@@ -29,9 +29,9 @@ def test_random_table_files_obey_the_law(part, tmp_path):
     assert refused <= 2 * MOST_REFUSED * len(outcomes)  # of so few files a chance excess is no finding
 
 
-@pytest.mark.parametrize("tool", BOOKS)
-def test_parquet_files_and_workbooks_obey_the_law(tool, tmp_path):
-    outcomes = {seed: BOOKS[tool](seed, tmp_path)[1] for seed in range(40)}
+@pytest.mark.parametrize("tool", OTHERS)
+def test_parquet_files_workbooks_and_long_tables_obey_the_law(tool, tmp_path):
+    outcomes = {seed: OTHERS[tool](seed, tmp_path)[1] for seed in range(40)}
     assert not {seed: outcome for seed, outcome in outcomes.items() if not outcome.is_lawful}
 
 

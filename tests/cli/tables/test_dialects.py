@@ -19,6 +19,7 @@ import pyarrow
 from preimage.cli._errors import CommandError
 from preimage.cli._options import DEFAULTS, TableOptions
 from preimage.cli.tables import _dialect, _text
+from preimage.cli.tables._frames import Frame, write_frame
 from preimage.cli.tables._kinds import Kind
 from preimage.cli.tables._sources import open_source
 
@@ -568,3 +569,125 @@ def test_tables_are_read_right_or_refused_with_the_option_that_reads_them(name, 
     assert (None if layout.index is None else layout.labels[layout.index]) == case.index
     passed_over = [place for place in layout.passed_over if layout.kinds[place] is not Kind.EMPTY]
     assert tuple(layout.called(passed_over)) == case.text
+
+
+def opened(folder, text, **options):
+    path = folder / "table.csv"
+    path.write_text(text, encoding="utf-8")
+    return in_memory(path, TableOptions(**options))[1]
+
+
+def raised(folder, text, **options):
+    with pytest.raises(CommandError) as caught:
+        opened(folder, text, **options)
+    return str(caught.value)
+
+
+@pytest.fixture
+def short_beginnings(monkeypatch):
+    """Tables are understood from their first ten lines."""
+    monkeypatch.setattr(_dialect, "FEWEST_BYTES", 30)
+    monkeypatch.setattr(_dialect, "FEWEST_LINES", 9)
+
+
+WHOLE_ONES = "".join(f"{number}\n" for number in range(1, 40))
+
+
+@pytest.mark.parametrize(
+    ("later", "said", "options", "number"),
+    [
+        ("1.040", "three decimals", {"decimal": "."}, 1.04),
+        ("1.040", "--thousands . --decimal ,", {"decimal": ",", "thousands": "."}, 1040),
+        ("-1.040", "--thousands . --decimal ,", {"decimal": ",", "thousands": "."}, -1040),
+        ("1,040", "--thousands , --decimal .", {"decimal": ".", "thousands": ","}, 1040),
+        ("1.040,5", "Say --decimal , --thousands .", {"decimal": ",", "thousands": "."}, 1040.5),
+        ("3,25", "Say --decimal ,", {"decimal": ","}, 3.25),
+        ("1'040.5", 'Say --decimal . --thousands "\'"', {"decimal": ".", "thousands": "'"}, 1040.5),
+    ],
+)
+def test_separators_that_come_after_the_first_rows_are_asked_about(
+    short_beginnings, tmp_path, later, said, options, number
+):
+    """39 whole numbers and 1.040: it may be 1040, and is never 1.04 because a point was the first guess."""
+    text = f"a;b\n{WHOLE_ONES.replace(chr(10), ';x' + chr(10))}{later};x\n"
+    assert said in raised(tmp_path, text)
+    assert opened(tmp_path, text, **options)[-1] == number
+
+
+def test_separators_are_known_from_any_column(short_beginnings, tmp_path):
+    text = "a;b\n" + "".join(f"{number};{number / 7:.2f}\n" for number in range(1, 40)) + "1.040;2.25\n"
+    np.testing.assert_array_equal(opened(tmp_path, text)[-1], [1.04, 2.25])
+
+
+@pytest.mark.parametrize("later", ["(40)", "40-", "-40", "\u221240"])
+def test_negative_numbers_may_come_after_the_first_rows(short_beginnings, tmp_path, later):
+    assert opened(tmp_path, f"a\n{WHOLE_ONES}{later}\n")[-1] == -40
+
+
+def test_columns_between_brackets_alone_are_no_values_in_long_tables_either(short_beginnings, tmp_path):
+    text = "a,error\n" + "".join(f"{number}.5,({number})\n" for number in range(40))
+    assert opened(tmp_path, text).shape == (40, 1)
+
+
+@pytest.mark.parametrize(("later", "width"), [("", 1), ("7", 2)])
+def test_columns_that_begin_empty_are_values_if_they_have_any(short_beginnings, tmp_path, later, width):
+    text = "a,b\n" + "".join(f"{number},\n" for number in range(40)) + f"40,{later}\n"
+    assert opened(tmp_path, text).shape == (41, width)
+
+
+def test_a_comment_after_the_first_rows_is_named(short_beginnings, tmp_path):
+    text = "a,b\n" + "".join(f"{number},{number / 7:.2f}\n" for number in range(40)) + "# the end\n"
+    assert "--comment #" in raised(tmp_path, text)
+    assert opened(tmp_path, text, comment="#").shape == (40, 2)
+
+
+def test_a_row_whose_first_value_is_missing_is_no_header(tmp_path):
+    text = ";36’309;94;0\n100.2;18’665;110;6\n40.3;11’338;161;7\n78.3;55’671;137;4\n"
+    values = opened(tmp_path, text)
+    assert values.shape == (4, 4) and np.isnan(values[0, 0]) and values[0, 1] == 36309
+
+
+@pytest.mark.parametrize("names", [",0,1,2", ",400,410,420", ",alpha,beta,gamma"])
+@pytest.mark.parametrize("row", ["{}", "sample {}"])
+def test_names_above_an_index_without_one_are_a_header(tmp_path, names, row):
+    rows = [",".join([row.format(place), *map(repr, np.abs(values).tolist())]) for place, values in enumerate(X)]
+    np.testing.assert_array_equal(opened(tmp_path, "\n".join([names, *rows]) + "\n"), np.abs(X))
+
+
+def test_pairs_of_a_protocol_above_a_table_of_two_columns_are_titles(tmp_path):
+    rows = "".join(f"{number},{number / 7:.3f}\n" for number in range(30))
+    text = f"Instrument:,X200\nOperator:,Eve\nSerial:,12345\n\ntime,signal\n{rows}"
+    assert opened(tmp_path, text).shape == (30, 2)
+
+
+PAIRS = [(number, 10 + number * 7 % 300) for number in range(1000, 1040)]
+
+
+def test_a_title_above_pairs_of_numbers_is_no_name_of_decimals(tmp_path):
+    """In the country of decimal commas 1000,10 is one number, if it ends in no zero and others begin with some."""
+    text = "Quarterly report\n" + "".join(f"{a},{b}\n" for a, b in PAIRS)
+    assert opened(tmp_path, text).shape == (40, 2)
+    equal = "Quarterly report\n" + "".join(f"{a},{10 + b % 90}\n" for a, b in PAIRS[:12])
+    assert "--delimiter , for two, or --delimiter ';' --decimal , for one" in raised(tmp_path, equal)
+    decimals = "Body mass\n" + "".join(f"{a},{b % 100:02d}\n" for a, b in PAIRS)
+    assert opened(tmp_path, decimals).shape == (40, 1)
+    one_word = "mass\n" + "".join(f"{a},{10 + b % 90}\n" for a, b in PAIRS[:12])
+    assert opened(tmp_path, one_word).shape == (12, 1)
+
+
+def test_lines_above_a_table_are_counted(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text(f"Prices of 2026,,\n,,\n{PLAIN}", encoding="utf-8")
+    assert "header, 2 lines above left out" in open_source(path).described()
+    path.write_text(PLAIN, encoding="utf-8")
+    assert "above" not in open_source(path).described()
+
+
+def test_groups_in_the_only_column_are_written_between_quotes(tmp_path):
+    """In a file of one column nothing says what separates values: 45,893 below 503 would be two of them."""
+    path, output = tmp_path / "one.csv", tmp_path / "out.csv"
+    path.write_text("x\n" + '"9,004"\n"78,769"\n503\n"68,479"\n', encoding="utf-8")
+    source = open_source(path, TableOptions(decimal=".", thousands=",")).held()
+    numbers = np.array([[78769.0], [503.0], [45893.0], [9004.0]])
+    write_frame(output, iter([numbers]), Frame.of_whole(source), ".csv")
+    assert output.read_text(encoding="utf-8") == 'x\n"78,769"\n"503"\n"45,893"\n"9,004"\n'

@@ -1,5 +1,7 @@
 """Notations of numbers: what a column has is kept, and nothing is read as another number."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -49,3 +51,33 @@ def test_columns_have_the_digits_of_their_later_numbers(first, later, number, te
     convention = NumberFormat("," if "," in first[0] else ".")
     column = convention.of_column(first).of_more(pyarrow.array(later))
     assert column.texts(np.array([number])) == [text]
+
+
+@pytest.mark.parametrize(
+    ("first", "later", "written"),
+    [
+        (["1", "2"], ["(3)"], "(4)"),
+        (["$1", "$2"], ["($3)"], "($4)"),
+        (["$ 1", "$ 2"], ["$ -3"], "$ -4"),
+        (["1 €", "2 €"], ["3- €"], "4- €"),
+        (["1", "2"], ["\u22123"], "\u22124"),
+        (["1", "-2"], ["3"], "-4"),
+    ],
+)
+def test_negative_numbers_are_written_as_later_rows_have_them(first, later, written):
+    column = replace(NumberFormat().of_column(first), is_beginning=True)
+    assert column.values(pyarrow.array([*first, *later]))[2] in (-3, 3)
+    assert column.of_more(pyarrow.array(later)).texts(np.array([-4.0])) == [written]
+
+
+def test_groups_of_later_rows_are_written():
+    column = replace(NumberFormat(".", ",").of_column(["1", "2"]), is_beginning=True)
+    assert column.of_more(pyarrow.array(["3", "4,000"])).texts(np.array([5000.0])) == ["5,000"]
+
+
+@pytest.mark.parametrize("text", ["1.234", "-1.234", "(12.345)", "999.000-"])
+def test_what_may_be_grouped_or_decimal_is_no_number_while_the_convention_is_open(text):
+    column = NumberFormat(is_open=True, is_beginning=True)
+    with pytest.raises(NotANumber):
+        column.values(pyarrow.array(["1", text]))
+    assert column.values(pyarrow.array(["1", "1.5", "0.125"])).tolist() == [1, 1.5, 0.125]

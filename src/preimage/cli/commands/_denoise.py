@@ -18,7 +18,7 @@ from preimage.cli._options import AUTO, NONE, argument, count_of, one_of, option
 from preimage.cli._outputs import can_draw, check_outputs, chosen_format, save_figure, write_json, wrote
 from preimage.cli.runs._learning import Learned, Preparation, count_rows, folds_of, has_many_rows, is_large, learn
 from preimage.cli.runs._partial import HeldOutput, Sink, Totals, claimed, inputs_of, partial_output, write_rows
-from preimage.cli.tables._columns import counted, listed
+from preimage.cli.tables._columns import listed
 from preimage.cli.tables._files import read
 from preimage.cli.tables._frames import Frame
 from preimage.cli.tables._paths import FORMATS, PICTURES, TABLES, format_of, next_to
@@ -330,7 +330,7 @@ class Denoise(_options.Options):
             self.say(source.described())
         if others := source.layout.called(source.layout.untouched):
             become = "written back unchanged" if kind in TABLES else f"left out of {self.output.name}"
-            self.say(f"{counted(others, 'other column')} {become}: {listed(others)}.")
+            self.say(f"{how_many(len(others), 'other column')} {become}: {listed(others)}.")
 
     def _report(self, source: Source, learned: Learned, sink: Sink) -> dict[str, Any]:
         """A summary as plain values."""

@@ -30,7 +30,7 @@ _UNCOUNTED = (Kind.TRUTH, Kind.TEXT, Kind.EMPTY, Kind.MIXED)
 
 def is_whole(text: str) -> bool:
     """Whether a number is written without a decimal separator or exponent."""
-    return text.strip().lstrip("+-").isdigit()
+    return text.strip().lstrip("+-").isdecimal()
 
 
 def counts_on(texts: Sequence[str], starts: Sequence[str] | None = None) -> bool:
@@ -275,10 +275,6 @@ def _several(kind: Kind, count: int) -> str:
     if count == 1 or kind in _UNCOUNTED:
         return f"{count} {word}"
     return f"{count} {word.removesuffix('y')}{'ies' if word.endswith('y') else 's'}"
-
-
-def counted(names: Sequence[str], what: str) -> str:
-    return f"{len(names)} {what}{'s' if len(names) != 1 else ''}"
 
 
 def listed(names: Sequence[str]) -> str:

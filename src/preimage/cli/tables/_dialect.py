@@ -13,9 +13,21 @@ from preimage.cli._errors import FileError
 from preimage.cli._options import NONE, TableOptions
 from preimage.cli.tables._columns import counts_on, counts_rows, is_whole
 from preimage.cli.tables._kinds import Kind, are_codes, are_dates, kind_of_numbers
-from preimage.cli.tables._numbers import BLANKS, MISSING, MONEY, THOUSANDS, TRUTHS, UNITS, WRITTEN, NumberFormat
+from preimage.cli.tables._numbers import (
+    BLANKS,
+    GROUP,
+    MISSING,
+    MONEY,
+    THOUSANDS,
+    TRUTHS,
+    UNITS,
+    WRITTEN,
+    NumberFormat,
+    ask_group,
+)
 from preimage.cli.tables._paths import inner_suffix
 from preimage.cli.tables._text import (
+    COMMENTS,
     ZERO_BYTES,
     Dialect,
     cells_of,
@@ -31,10 +43,10 @@ from preimage.cli.tables._text import (
     whole_lines,
     without_last,
 )
+from preimage.cli.tables._totals import check_last
 
 # Bytes and lines at the beginning of a file from which everything is guessed, and the most bytes where lines are long.
 FEWEST_BYTES, FEWEST_LINES, MOST_BYTES = 2**17, 20, 2**24
-COMMENTS = ("#", "%")
 SUFFIXES = {".tsv": "\t", ".tab": "\t"}
 # Words for delimiters that are hard to type.
 DELIMITER_WORDS = {"tab": "\t", "\\t": "\t", "space": " ", "blank": " ", "blanks": " ", "comma": ",", "semicolon": ";"}
@@ -46,6 +58,8 @@ LINES = 200
 MOSTLY = 0.9
 # So many numbers increase by chance in one of 720 rows.
 FEW_CHANCES = 6
+# Of so many decimals one begins with a zero, but for one case in a thousand.
+MANY_PAIRS = 65
 # Lines from which on an empty one does not end titles.
 MOST_TITLES = 10
 _DOT, _COMMA = NumberFormat("."), NumberFormat(",")
@@ -55,8 +69,6 @@ _CONVENTIONS = [
     *(NumberFormat(decimal, group) for decimal in (".", ",") for group in THOUSANDS if group != decimal),
     NumberFormat(".", ",", is_lakh=True),
 ]
-# What a decimal number with three decimals and a whole one with a group of three digits have in common.
-_GROUP = re.compile(r"[1-9][0-9]{0,2}[.,][0-9]{3}")
 _GROUPED = [NumberFormat(*marks) for marks in ((".", ","), (",", "."), (".", "'"), (",", " "))]
 
 Rows = Sequence[Sequence[str]]
@@ -150,6 +162,8 @@ def understand(
         above += 0 if is_short else _titles(numbered[above : above + LINES], lines, table, dialect, options)
     commented = _commented_names(body, dialect, table)
     found = _with_names(dialect, numbered[above:], table.width, is_whole, options, commented)
+    if is_whole and options.skip_footer is None:
+        check_last(found.rows, found.dialect.numbers)
     if above and found.names is None and options.header is None:
         _check_preamble(numbered[above - 1], numbered[above], table)
     return found
@@ -165,10 +179,11 @@ def _titles(
     rows = [cells for _, cells in numbered]
     are_alone = [not any(map(str.strip, cells[1:])) and WRITTEN.fullmatch(cells[0].strip()) is None for cells in rows]
     count = are_alone.index(False) if table.width > 1 and False in are_alone else 0
-    if dialect.delimiter == " ":
-        is_worded = lambda cells: not any(map(_DOT.is_number, cells))
-        closed = [end for end in _empty_lines(numbered, lines) if 2 * sum(map(is_worded, rows[:end])) >= end]
-        count = max([count, *closed])
+    is_worded = lambda cells: not any(map(_DOT.is_number, cells))
+    closed = [end for end in _empty_lines(numbered, lines) if 2 * sum(map(is_worded, rows[:end])) >= end]
+    if dialect.delimiter != " ":  # words and numbers side by side: above names alone they are no table
+        closed = [end for end in closed if is_header(rows[end], rows[end + 1 :], _numbers(rows[end + 1 :], options))]
+    count = max([count, *closed])
     below = [cells for cells in rows[count:] if len(cells) == table.width]
     if not count or not below:
         return 0
@@ -232,6 +247,7 @@ def _with_names(
         units, rows = rows[0], rows[1:]
     above = int(header) + (units is not None)
     first_line = numbered[above][0] if above < len(numbered) else numbered[-1][0] + 1
+    numbers = replace(numbers, is_open=numbers.is_open and not is_whole)
     return Beginning(replace(dialect, numbers=numbers), names, units, rows, first_line, is_whole)
 
 
@@ -445,11 +461,9 @@ def guess_delimiter(lines: list[str], quote: str = '"', expected: str = "") -> s
     # Commas also separate decimals, and stand in words; tabs, semicolons and bars do so less.
     strong = [mark for mark in tables if mark not in ", " and _is_strong(tables[mark], rows[mark])]
     best = max(strong or tables, key=score)
-    if best == "," and tables[","].width == 2 and Table.of([[line.rstrip("\n")] for line in lines]).numeric > 0.99:
-        _check_two_columns(rows[","])
-        # R leaves the name of a column out that counts the lines after the first.
-        if len(rows[","][0]) == 1 and not counts_on([row[0] for row in cells_of(lines[1:], ",", quote)], ("1",)):
-            return ";"  # one name, and one number with a decimal comma per line
+    is_one = best == "," and tables[","].width == 2 and Table.of([[line.rstrip("\n")] for line in lines]).numeric > 0.99
+    if is_one and _is_one_column(rows[","], cells_of(lines[1:], ",", quote)):
+        return ";"
     return best
 
 
@@ -509,17 +523,29 @@ def _beats_blanks(mark: str, tables: dict[str, Table], is_strong: bool, is_align
     return table.width >= blanks.width and table.numeric > blanks.numeric
 
 
-def _check_two_columns(rows: list[list[str]]) -> None:
-    """Refuse pairs of whole numbers without names that are decimal numbers as well, unless the first ones count."""
-    pairs = [row for row in rows if len(row) == 2]
-    is_one = lambda text: _COMMA.is_number(text) or _is_grouped(text)
-    could_be_one = len(rows[0]) == 2 and all(is_one(",".join(pair)) for pair in pairs)
-    have_zeros = any(re.match(r"0\d", second) for _, second in pairs)  # decimals begin with zeros, numbers do not
-    if could_be_one and (have_zeros or not counts_rows([first for first, _ in pairs])):
-        raise FileError(
-            f"{','.join(rows[0])!r} may be two numbers, or one with a decimal comma. Say --delimiter , for two, or "
-            "--delimiter ';' --decimal , for one."
-        )
+def _is_one_column(rows: list[list[str]], below: list[list[str]]) -> bool:
+    """Whether pairs of whole numbers are one with a decimal comma each; it is asked where they may be either."""
+    pairs = [row for row in rows if len(row) == 2 and all(map(is_whole, row))]
+    # Decimals begin with zeros, and numbers do not; these end with zeros, as decimals do only if all are equally long.
+    have_zeros = any(re.match(r"0\d", second) for _, second in pairs)
+    are_numbers = len({len(second) for _, second in pairs}) > 1 and any(second.endswith("0") for _, second in pairs)
+    if len(rows[0]) == 1:
+        # R leaves the name of a column out that counts the lines after the first.
+        if counts_on([row[0] for row in below], ("1",)) or (are_numbers and not have_zeros):
+            return False
+        # A word is the name of a column, several are its name or a title. A tenth of decimals begin with zeros.
+        is_doubtful = " " in rows[0][0].strip() or len(pairs) > MANY_PAIRS
+        if have_zeros or not is_doubtful:
+            return True
+    else:
+        is_one = lambda text: _COMMA.is_number(text) or _is_grouped(text)
+        could_be_one = len(rows[0]) == 2 and all(is_one(",".join(row)) for row in rows if len(row) == 2)
+        if not could_be_one or (counts_rows([row[0] for row in rows if len(row) == 2]) and not have_zeros):
+            return False
+    raise FileError(
+        f"{','.join((pairs or rows)[0])!r} may be two numbers, or one with a decimal comma. Say --delimiter , for two, "
+        "or --delimiter ';' --decimal , for one."
+    )
 
 
 def guess_number_format(
@@ -539,19 +565,16 @@ def guess_number_format(
     if votes[best] < len(fitting) and decimal is None:
         raise _contradiction(found, fitting, best)
     texts = [text for place, conventions in fitting.items() if best in conventions for text in found[place]]
-    grouped = [text for text in texts if _GROUP.fullmatch(text)]
+    grouped = [text for text in texts if re.fullmatch(GROUP, text)]
     for other in known:
         # Numbers differ where a mark separates decimals in one convention and thousands in the other.
         if votes[other] < votes[best] or (other.decimal == best.decimal and other.thousands not in (",", ".")):
             continue
         differs = lambda text, other=other: other.is_number(text) and best.value(text) != other.value(text)
         if doubtful := next(filter(differs, grouped), None):
-            mark = next(mark for mark in doubtful if mark in ".,")
-            raise FileError(
-                f"{doubtful!r} may be a number above a thousand, or have three decimals. Say --decimal {mark} for "
-                f"decimals, or --thousands {mark} --decimal {'.' if mark == ',' else ','} for thousands."
-            )
-    return replace(best, missing=missing)
+            raise FileError(ask_group(doubtful))
+    is_open = any(votes[other] == votes[best] and other.thousands == best.decimal for other in known)
+    return replace(best, missing=missing, is_open=is_open)
 
 
 def _bare_numbers(column: Sequence[str], missing: tuple[str, ...]) -> list[str]:
@@ -578,9 +601,26 @@ def _contradiction(
     )
 
 
+def remedy(text: str, numbers: NumberFormat) -> str:
+    """What to say of a text that is a number in another convention than that of the first rows; nothing of others."""
+    part = WRITTEN.fullmatch(text.strip())
+    body = "" if part is None else part["body"]
+    if numbers.is_open and re.fullmatch(GROUP, body):
+        return ask_group(text)
+    is_like = lambda each: each.decimal == numbers.decimal and numbers.thousands in ("", each.thousands)
+    others = [each for each in _CONVENTIONS if each.is_number(body) and (numbers.is_open or is_like(each))]
+    if not others or replace(numbers, prefix="", suffix="").is_number(body):
+        return ""
+    thousands = f" --thousands {_option_word(others[0].thousands)}" if others[0].thousands else ""
+    return (
+        f"{text!r} is a number with other separators than those of the first rows. Say --decimal {others[0].decimal}"
+        f"{thousands}"
+    )
+
+
 def _option_word(mark: str) -> str:
     """A separator as it is typed in a shell."""
-    return f'"{mark}"' if mark in " '" else mark
+    return f'"{mark}"' if mark in f"{BLANKS}'" else mark
 
 
 def _is_grouped(text: str) -> bool:
@@ -598,13 +638,19 @@ def is_header(first: Sequence[str], rows: Rows, numbers: NumberFormat) -> bool |
     forms = [numbers.of_column(column) for column in columns]
     kinds = [kind_of_numbers(column, form) for column, form in zip(columns, forms)]
     name_rows = all(cell.strip() for cell in columns[0]) and len(set(columns[0])) == len(columns[0])
-    if first[0].strip() == "" and all(cell.strip() for cell in first[1:]) and name_rows:
-        return True
+    are_unnamed = first[0].strip() == "" and all(cell.strip() for cell in first[1:]) and name_rows
+    if are_unnamed:
+        # Above numbers, words, 0, 1, 2 and 400, 410, 420 are names; others may be a row without its first value.
+        above = [first[place].strip() for place in range(1, len(first)) if kinds[place] is Kind.MEASUREMENT]
+        are_names = not above or counts_rows(above) or any(_is_word(cell, numbers) for cell in above)
+        if are_names or _are_even(above) or counts_on(columns[0]):
+            return True
     if any(form.unit and form.is_number(cell) for form, cell in zip(forms, first)):
         return False
     if _are_numbers_above_words(first, kinds, numbers):
         return True
     judged = [place for place, kind in enumerate(kinds) if kind in (Kind.MEASUREMENT, Kind.TRUTH, Kind.MIXED)]
+    judged = judged[1:] if are_unnamed and judged[:1] == [0] else judged
     if not judged:
         return True
     figures = [place for place in judged if numbers.is_number(first[place]) or forms[place].is_number(first[place])]
@@ -621,6 +667,12 @@ def is_header(first: Sequence[str], rows: Rows, numbers: NumberFormat) -> bool |
         # Some names and some numbers: a header with years, or a row with a slip of the pen.
         return True if 2 * len(words) >= len(judged) else None
     return answer
+
+
+def _are_even(cells: Sequence[str]) -> bool:
+    """Whether there are whole numbers, three or more, each as much larger than the one before."""
+    steps = np.diff([int(cell) for cell in cells]) if all(map(is_whole, cells)) else np.zeros(0)
+    return len(steps) > 1 and bool(np.all(steps == steps[0])) and bool(steps[0] > 0)
 
 
 def _are_numbers_above_words(first: Sequence[str], kinds: Sequence[Kind], numbers: NumberFormat) -> bool:

@@ -115,10 +115,12 @@ def are_codes(name: str, texts: Sequence[str]) -> bool:
     if any(map(starts_with_zero, texts)):
         return True
     bare = [re.sub(f"[{BLANKS}]", "", text.removeprefix("+").removesuffix(".0")) for text in texts]
+    if _OF_CODES.fullmatch(name.strip()) and all(text.isalnum() for text in bare):
+        return True  # 1E5 as well
     if not all(text.isdecimal() for text in bare):
         return False
     are_phones = all(text.startswith("+") for text in texts) and min(map(len, bare), default=0) >= FEWEST_OF_PHONES
-    if are_phones or any(int(text) > MOST_WHOLE for text in bare) or _OF_CODES.fullmatch(name.strip()):
+    if are_phones or any(int(text) > MOST_WHOLE for text in bare):
         return True
     whole = [text.removesuffix(".0") for text in texts]
     if bare != whole:  # groups of digits

@@ -56,6 +56,8 @@ WRITTEN = re.compile(
 _KNOWN_UNIT = re.compile(f"{MONEY}|{UNITS}")
 # Numbers with more digits than this have all that double precision gives, and are written so.
 ALL_DIGITS = 15
+# What a decimal number with three decimals and a whole one with a group of three digits have in common.
+GROUP = "[1-9][0-9]{0,2}[.,][0-9]{3}"
 TOO_LARGE = "has more digits than double precision, as codes do"
 # Whole numbers above may not be exact in double precision: 9007199254740993 would become ...992.
 MOST_WHOLE = 2**53 - 1
@@ -64,6 +66,15 @@ MOST_WHOLE = 2**53 - 1
 def starts_with_zero(text: str) -> bool:
     """Whether a text has a zero before another digit, as codes have."""
     return re.match(rf"\s*[{MINUS}+]?0[0-9]", text) is not None
+
+
+def ask_group(text: str) -> str:
+    """The question about a number that is a decimal one in one convention, and a large one in another."""
+    mark = next(mark for mark in text if mark in ".,")
+    return (
+        f"{text!r} may be a number above a thousand, or have three decimals. Say --decimal {mark} for decimals, or "
+        f"--thousands {mark} --decimal {'.' if mark == ',' else ','} for thousands."
+    )
 
 
 class NotANumber(Exception):
@@ -183,6 +194,10 @@ class NumberFormat:
     digits : Digits
     is_code : bool
         Whether zeros before numbers, and numbers too large to be exact, are admitted.
+    is_beginning : bool
+        Whether it was found in the first rows alone, so that more may be told by others.
+    is_open : bool
+        Whether no number of these had decimals or groups: "1.234" may still have either.
     """
 
     decimal: str = "."
@@ -197,6 +212,8 @@ class NumberFormat:
     is_grouped: bool = False
     digits: Digits = Digits()
     is_code: bool = False
+    is_beginning: bool = False
+    is_open: bool = False
 
     @cached_property
     def pattern(self) -> str:
@@ -207,14 +224,17 @@ class NumberFormat:
         if self.thousands:
             groups = rf"(?:{group}[0-9]{{2}})*{group}[0-9]{{3}}" if self.is_lakh else rf"(?:{group}[0-9]{{3}})+"
             number = rf"(?:[1-9][0-9]{{0,2}}{groups}(?:{decimal}{some})?|{number})"
-        if self.is_plain:
+        if self.is_plain and not self.is_beginning:
             return rf"(?:[-+]?{number}|[-+]?[iI]nf(?:inity)?)"
         before = rf"{re.escape(self.prefix.strip())}[{BLANKS}]?" if self.prefix else ""
         behind = rf"[{BLANKS}]?{re.escape(self.suffix.strip())}" if self.suffix else ""
         sign = rf"[{MINUS}+]?"
-        brackets = rf"\({before}{number}{behind}\)" + (rf"|{before}\({number}{behind}\)" if before else "")
-        signed = rf"{before}{number}-?{behind}" if self.is_behind else rf"{sign}{before}{sign}{number}{behind}"
-        return rf"(?:{signed}{f'|{brackets}' if self.minus == '(' else ''})"
+        forms = [rf"{sign}{before}{sign}{number}{behind}"] if not self.is_behind else []
+        if self.is_behind or self.is_beginning:
+            forms.append(rf"{before}{number}-?{behind}")
+        if self.minus == "(" or self.is_beginning:
+            forms += [rf"\({before}{number}{behind}\)", *([rf"{before}\({number}{behind}\)"] if before else [])]
+        return rf"(?:{'|'.join(forms)}{'|[-+]?[iI]nf(?:inity)?' if self.is_plain else ''})"
 
     @cached_property
     def _compiled(self) -> re.Pattern[str]:
@@ -282,21 +302,36 @@ class NumberFormat:
         return replace(column, is_grouped=is_grouped, digits=Digits.of(list(map(self._bare, bodies)), self.decimal))
 
     def of_more(self, texts: Any) -> "NumberFormat":
-        """The same for more numbers of the column, a pyarrow array of texts, which may have more digits."""
-        compute, digits = need("pyarrow.compute"), self.digits
-        if digits.has_all:
+        """The same for more numbers of the column, a pyarrow array of texts, which may have more digits.
+
+        Groups, and negative numbers that are written in another way, may be in these alone, too.
+        """
+        compute, digits, point = need("pyarrow.compute"), self.digits, re.escape(self.decimal)
+        telling = (
+            []
+            if digits.has_all
+            else [
+                f"{point}[0-9]{{{digits.decimals + 1}}}",
+                f"(?:[0-9][^0-9]?){{{digits.significant + 1}}}",
+                *([] if digits.exponent else ["[0-9][eEdD]"]),
+                *([f"{point}0*[1-9]"] if digits.places < digits.decimals else []),
+            ]
+        )
+        signs = lambda form: (form.minus, form.is_inner, form.is_behind)
+        if self.is_beginning and signs(self) == ("-", False, False):
+            telling.append(rf"\(|[0-9]-|[{MINUS[1:]}]" + ("|[^0-9]-" if self.prefix else ""))
+        if self.is_beginning and self.thousands and not self.is_grouped:
+            telling.append(re.escape(self.thousands))
+        if not telling:
             return self
-        point = re.escape(self.decimal)
-        longer = [
-            f"{point}[0-9]{{{digits.decimals + 1}}}",
-            f"(?:[0-9][^0-9]?){{{digits.significant + 1}}}",
-            *([] if digits.exponent else ["[0-9][eEdD]"]),
-            *([f"{point}0*[1-9]"] if digits.places < digits.decimals else []),
-        ]
-        texts = texts.filter(compute.match_substring_regex(texts, "|".join(longer)))
-        found = [text for text in compute.unique(texts).to_pylist() if not self.is_missing(text)]
-        more = self.of_column(found).digits if found else digits
-        return replace(self, digits=digits.with_more(more))
+        texts = texts.filter(compute.match_substring_regex(texts, "|".join(telling)))
+        found = [text.strip() for text in compute.unique(texts).to_pylist() if not self.is_missing(text)]
+        if not found:
+            return self
+        column = self.of_column([*found, f"{self.prefix}1{self.suffix}"])  # one that is positive, as others are
+        column = self if signs(column) == ("-", False, False) else column
+        more = self.of_column(found)
+        return replace(column, digits=digits.with_more(more.digits), is_grouped=self.is_grouped or more.is_grouped)
 
     def _are_most(self, parts: Sequence[re.Match[str]], found: Sequence[str]) -> bool:
         """Whether all texts are numbers, or half of them with known signs or brackets: others mark missing values."""
@@ -362,6 +397,8 @@ class NumberFormat:
             texts = _without_marks(texts, self.missing)
             _refuse(texts, compute.invert(compute.match_substring_regex(texts, f"^{self.pattern}$")))
             numbers = _cast(self._unsigned(texts))
+        if self.is_open and compute.any(compute.match_substring(texts, self.decimal)).as_py():
+            _refuse(texts, compute.match_substring_regex(texts, rf"^\s*[{MINUS}+(]?{GROUP}-?\)?\s*$"))
         if not self.is_code:
             self._refuse_codes(texts, numbers)
         return numbers
@@ -385,7 +422,7 @@ class NumberFormat:
         compute = need("pyarrow.compute")
         for mark in (self.prefix.strip(), self.suffix.strip(), self.thousands):
             texts = compute.replace_substring(texts, mark, "") if mark else texts
-        if not self.is_plain:
+        if not self.is_plain or self.is_beginning:
             texts = compute.replace_substring_regex(texts, rf"[{BLANKS})]", "")
             texts = compute.replace_substring_regex(texts, r"^\((.*)|^(.*)-$", r"-\1\2")
             texts = compute.replace_substring_regex(texts, f"[{MINUS[1:]}]", "-")

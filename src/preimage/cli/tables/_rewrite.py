@@ -92,7 +92,7 @@ class Rewriter:
         """Texts as they stand in lines, and whether none of them needs quotes."""
         together = "".join(texts)
         carried = texts if together.isascii() else [self._carried(text) for text in texts]
-        return carried, self._separator not in together and self.rows.dialect.quote not in together
+        return carried, not any(mark in together for mark in (self._separator, self.rows.dialect.quote, self._group))
 
     def _meant(self, text: str) -> str:
         """What `_carried` was given."""
@@ -155,6 +155,12 @@ class Rewriter:
     def _separator(self) -> str:
         return self._carried(self.rows.dialect.delimiter)
 
+    @cached_property
+    def _group(self) -> str:
+        """Commas between thousands, which stand between quotes in the only column of a table."""
+        is_alone = self.rows.width == 1 and self.rows.dialect.numbers.thousands == ","
+        return "," if is_alone else self._separator
+
     def _edit(self, record: "_Record", place: int, new: str) -> None:
         """Put a text in a cell, unless there is none, or the cell has a value that stays."""
         cell, quote = record.cells[place], self.rows.dialect.quote
@@ -165,7 +171,7 @@ class Rewriter:
             return
         # Blanks around a value stay, between its quotes or, where quotes are new, within these.
         new = _with_blanks(new, known if is_quoted else cell)
-        if is_quoted or self._separator in new or quote in new:
+        if is_quoted or self._separator in new or quote in new or (self._group in new and self._group not in cell):
             new = quote + new.replace(quote, 2 * quote) + quote
         record.replace(place, _with_blanks(new, cell) if is_quoted else new)
 

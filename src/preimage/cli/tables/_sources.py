@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from preimage._engine.typing import Array
+from preimage.cli._console import how_many
 from preimage.cli._errors import CommandError, DataError, FileError, UsageError
 from preimage.cli._options import DEFAULTS, NONE, TableOptions
 from preimage.cli.tables._columns import (
@@ -17,16 +18,23 @@ from preimage.cli.tables._columns import (
     INDEX_NAMES,
     Columns,
     Layout,
-    counted,
     counts_rows,
     index_place,
     is_whole,
     listed,
 )
-from preimage.cli.tables._dialect import Beginning, read_beginning, understand
+from preimage.cli.tables._dialect import Beginning, read_beginning, remedy, understand
 from preimage.cli.tables._excel import DATE, TEXT, Sheet, read_sheet
 from preimage.cli.tables._kinds import Kind, kind_of
-from preimage.cli.tables._numbers import MISSING_WORDS, NotANumber, NumberFormat, Words, numbers_of, starts_with_zero
+from preimage.cli.tables._numbers import (
+    MISSING_WORDS,
+    WRITTEN,
+    NotANumber,
+    NumberFormat,
+    Words,
+    numbers_of,
+    starts_with_zero,
+)
 from preimage.cli.tables._paths import TABLES, check_regular, compression_of, format_of, identity_of, need
 from preimage.cli.tables._recognised import check_recognised
 from preimage.cli.tables._text import Dialect, TextRows
@@ -217,12 +225,16 @@ class Source:
     def described(self, most: int = DESCRIBED) -> str:
         """What was understood: a line about the file, and one for each of its first columns."""
         layout = self.layout
-        rows = f"{'about ' if self.is_estimate else ''}{self.n_rows:,} row{'s' if self.n_rows != 1 else ''}"
+        rows = f"{'about ' if self.is_estimate else ''}{how_many(self.n_rows, 'row')}"
         header = "" if layout.names is not None else "no "
         units = ", a line of units" if layout.units is not None else ""
         dialect = "" if self.dialect is None else self.dialect.described()
         sheet = f"sheet {self.sheet.name!r}, " if self.sheet is not None and self.sheet.others else ""
-        about = f"{self.path.name}: {sheet}{rows}, {counted(layout.labels, 'column')}, {header}header{units}{dialect}."
+        first = self.rows.first_line if self.rows is not None else self.sheet.first_row if self.sheet is not None else 0
+        above = first - (layout.names is not None) - (layout.units is not None)
+        titles = f", {how_many(above, 'line')} above left out" if above > 0 else ""
+        columns = how_many(len(layout.labels), "column")
+        about = f"{self.path.name}: {sheet}{rows}, {columns}, {header}header{units}{titles}{dialect}."
         return "\n  ".join([about, *layout.described(most)]) if self.is_table else about
 
     def _check_finite(self, chunk: Array, start: int, with_missing: bool) -> None:
@@ -392,9 +404,17 @@ def _inflation(path: Path) -> int:
 
 
 def _layout_of_texts(
-    beginning: Beginning, options: TableOptions, label: str | None, told: Mapping[int, Kind] | None = None
+    beginning: Beginning,
+    options: TableOptions,
+    label: str | None,
+    told: Mapping[int, Kind] | None = None,
+    later: Collection[int] = (),
 ) -> Layout:
-    """What the columns are for; `told` are the kinds of columns of numbers that the file says to be no measurements."""
+    """What the columns are for.
+
+    `told` are the kinds of columns of numbers that the file says to be no measurements, and `later` the columns that
+    have no value in the first rows, but in others.
+    """
     numbers, names = beginning.dialect.numbers, beginning.names
     columns = [[row[place] for row in beginning.rows] for place in range(beginning.width)]
     formats: list[NumberFormat | Words] = []
@@ -404,12 +424,13 @@ def _layout_of_texts(
         form = numbers.of_column(texts)
         kind = kind_of(name, texts, form)
         kind = (told or {}).get(place, kind) if kind is Kind.MEASUREMENT else kind
-        if kind is Kind.EMPTY and not beginning.is_whole and name:
+        if place in later:
             kind = Kind.MEASUREMENT  # nothing in the first rows, and perhaps numbers later
         filled = [row for row, text in enumerate(texts) if not form.is_missing(text)]
         if place and names is not None and kind is Kind.MEASUREMENT and not name and 2 * len(filled) < len(texts):
             kind = Kind.TEXT  # numbers here and there next to a table are notes
-        formats.append(Words.of_truths(texts) if kind is Kind.TRUTH else form)
+        more_may_come = replace(form, is_beginning=not beginning.is_whole)
+        formats.append(Words.of_truths(texts) if kind is Kind.TRUTH else more_may_come)
         kinds.append(kind)
         row = next((row for row in filled if not form.is_number(texts[row])), None)
         if row is not None:
@@ -437,9 +458,22 @@ def _text_source(path: Path, options: TableOptions, label: str | None) -> Source
             row_bytes = sum(len(cell) + 1 for row in beginning.rows for cell in row) / max(1, n_rows)
             n_rows = max(1, round(path.stat().st_size * _inflation(path) / max(1.0, row_bytes)))
             is_estimate = True
-    layout = _layout_of_texts(beginning, options, label)
+    layout = _layout_of_texts(beginning, options, label, later=_filled_later(beginning, rows))
     blocks = _blocks(layout, rows.columns, rows.where)
     return Source(path, layout, np.dtype(float), n_rows, blocks, rows.columns, is_estimate=is_estimate, rows=rows)
+
+
+def _filled_later(beginning: Beginning, rows: TextRows) -> set[int]:
+    """The places of columns without a value in the first rows that have one in others; without a name they are none."""
+    numbers, found = beginning.dialect.numbers, set[int]()
+    columns = [] if beginning.is_whole else enumerate(zip(*beginning.rows))
+    is_named = lambda place: beginning.names is None or beginning.names[place]
+    empty = [place for place, texts in columns if is_named(place) and all(map(numbers.is_missing, texts))]
+    for batch in rows.columns(empty) if empty else []:
+        found |= {place for place, texts in zip(empty, batch) if not all(map(numbers.is_missing, _distinct(texts)))}
+        if len(found) == len(empty):
+            break
+    return found
 
 
 def _excel_source(path: Path, options: TableOptions, label: str | None) -> Source:
@@ -492,13 +526,19 @@ def _matrix(layout: Layout, batch: list[Any], where: Callable[[int], str]) -> Ar
         for place, values in zip(layout.taken, batch):
             columns.append(numbers_of(values, layout.formats[place]))
     except NotANumber as error:
-        label = layout.labels[layout.taken[len(columns)]]
-        advice = f"If it stands for a missing value, add --missing {error.text!r}; or leave the column out"
-        raise DataError(
-            f"{where(error.row + 1)}, column {label!r}: {error.text!r} {error.why or 'is not a number as others are'}. "
-            f"{'Leave the column out' if error.why else advice}: --exclude {label}"
-        ) from error
+        place = layout.taken[len(columns)]
+        about = f"{where(error.row + 1)}, column {layout.labels[place]!r}: "
+        raise DataError(about + _advice(error, layout.labels[place], layout.formats[place])) from error
     return np.column_stack(columns)
+
+
+def _advice(error: NotANumber, label: str, form: NumberFormat | Words) -> str:
+    """What is wrong with a text among numbers, and what to do."""
+    if isinstance(form, NumberFormat) and not error.why and (found := remedy(error.text, form)):
+        return found
+    advice = f"If it stands for a missing value, add --missing {error.text!r}; or leave the column out"
+    advice = "Leave the column out" if error.why or WRITTEN.fullmatch(error.text.strip()) else advice
+    return f"{error.text!r} {error.why or 'is not a number as others are'}. {advice}: --exclude {label}"
 
 
 def _npy_source(path: Path, options: TableOptions, label: str | None) -> Source:

@@ -34,6 +34,8 @@ TOTALS = re.compile(
     r"\b[\s\"':.]*",
     re.I,
 )
+# What begins comments.
+COMMENTS = ("#", "%")
 BLANKS_AND_QUOTES = " \t\"'"
 ZERO_BYTES = "it has zero bytes, so it is no text; it may be damaged, or of another format."
 _OPEN = (
@@ -312,10 +314,12 @@ class TextRows:
             """What to do with a line that has too few or too many values."""
             nonlocal ragged, is_open
             is_open = is_open or "\r" in row.text
+            sign = row.text.strip()[:1]
             ragged = (
                 f"{'a line' if row.number is None else self.where(row.number)} has {row.actual_columns} values; "
                 f"{row.expected_columns} are needed. If the table ends there, leave out the last N lines with "
-                "--skip-footer N; --skip-ragged leaves out all such lines."
+                "--skip-footer N; --skip-ragged leaves out all such lines"
+                + (f", and --comment {sign} those that begin so." if sign in COMMENTS else ".")
             )
             return "skip" if dialect.skip_ragged else "error"
 
