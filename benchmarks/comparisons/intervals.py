@@ -277,7 +277,10 @@ def report_lines(found, deviations, options):
         [[name, *["{} to {} → {}".format(*cells(of_set, q)) for q in QUANTILES]] for name, of_set in found.items()],
     )
     yield "\n## Time\n"
-    yield "Processor seconds of a fit with the choice of five widths (ours), of the marginal likelihood, or of two quantiles.\n"
+    yield (
+        "Processor seconds of a fit with the choice of five widths (ours), of the marginal likelihood, or of two "
+        "quantiles.\n"
+    )
     shown = [OURS, PROCESS, MACHINES, TREES]
     yield from table(
         ["data", *[NAMES[key] for key in shown]],
