@@ -28,8 +28,8 @@ DETERMINED = 1e-8
 FEW_LANDMARKS = 0.1
 # Log-likelihood that an amplitude may lose against the best one: half of the 95 % quantile of χ² with one degree.
 TOLERANCE = 1.92
-# What landmarks leave of k(x, x) counts as nothing below this fraction of it, by bytes per kernel value: a hundred times
-# more than rounding errors. Without penalty the amplitude is huge, and would make deviations of them.
+# What landmarks leave of k(x, x) counts as nothing below this fraction of it, by bytes per kernel value: a hundred
+# times more than rounding errors. Without penalty the amplitude is huge, and would make deviations of them.
 NOTHING_LEFT = {8: 1e-11, 4: 1e-5}
 # Factor between the amplitudes that are tried, and the fraction of the noise below which they do not matter.
 STEP, NEGLIGIBLE = 10**0.25, 1e-3
