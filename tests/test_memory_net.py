@@ -244,7 +244,11 @@ ROUTES = {
     "LinearProgrammingClassifier": (lambda: LinearProgrammingClassifier(gamma=GAMMA), (X, CLASSES), ("predict",)),
     "LinearProgrammingRegressor": (lambda: LinearProgrammingRegressor(gamma=GAMMA), (X, TARGETS), ("predict",)),
     "SparseGreedyDetector": (lambda: SparseGreedyDetector(gamma=GAMMA, max_memory="1MB"), (X,), ("predict",)),
-    "SparseGreedyRegressor": (lambda: SparseGreedyRegressor(gamma=GAMMA), (X, TARGETS), ("predict",)),
+    "SparseGreedyRegressor": (
+        lambda: SparseGreedyRegressor(gamma=GAMMA),
+        (X, TARGETS),
+        ("predict", "predict_interval"),
+    ),
     "logistic machine": (
         lambda: SparseGreedyClassifier(gamma=GAMMA, loss="logistic", max_memory="1MB"),
         (X, COIN),

@@ -12,6 +12,7 @@ from preimage._engine.arrays import (
     follow_rows,
     from_device,
     from_numpy,
+    in_memory,
     is_lazy,
     take_rows,
 )
@@ -105,7 +106,7 @@ class PredictiveIntervals:
         predictive = self.__dict__.get("_predictive")
         if predictive is None or predictive.fitted is not self._regression:
             raise AttributeError(f"This {type(self).__name__} has no `noise_variance_`: it comes with loss='squared'.")
-        return predictive.noise
+        return np.array(predictive.noise)
 
     def _map_rows(self, function: Callable[[Array, Any], Array], X: Rows) -> Array:
         """`function` of rows of X and the output of the machine."""
@@ -153,7 +154,7 @@ def left_out_variance(
         numbers = np.sort(generator(estimator.random_state).choice(numbers, MOST_ROWS, replace=False))
     X = rows.inputs if numbers.size == n else take_rows(rows.inputs, numbers)
     if not rows.kernel.points_are_row_numbers:
-        X = check_finite_block(type(estimator).__name__, as_points(X))
+        X = check_finite_block(type(estimator).__name__, as_points(in_memory(X)))
     return PredictiveVariance.of_left_out(
         fitted,
         X,

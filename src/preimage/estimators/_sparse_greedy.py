@@ -427,10 +427,9 @@ class SparseGreedyRegressor(PredictiveIntervals, ValuesOfMachine, SparseGreedyMo
         self.verbose = verbose
         self.random_state = random_state
 
-    def _solve(self, rows: LabelledRows, landmarks: Landmarks, targets: np.ndarray) -> Any:
-        fitted = super()._solve(rows, landmarks, targets)
-        squares = self._regression
-        self._predictive = None if squares is None else left_out_variance(self, rows, landmarks, targets, squares)
+    def _least_squares(self, rows: LabelledRows, landmarks: Landmarks, targets: np.ndarray) -> LandmarkRidge:
+        fitted = super()._least_squares(rows, landmarks, targets)
+        self._predictive = left_out_variance(self, rows, landmarks, targets, fitted)
         return fitted
 
     @available_if(learns_from_streams)

@@ -9,7 +9,7 @@ from preimage._engine.arrays import to_numpy
 from preimage._engine.rows import forced_block_shape
 from preimage._models.regression import LandmarkRidge, PredictiveVariance
 from preimage._models.regression._predictive_variance import _quantiles, _ratio
-from preimage.kernels import Gaussian
+from preimage.kernels import Gaussian, Linear
 
 KERNEL = Gaussian(0.5)
 ALPHA = 0.3
@@ -204,6 +204,22 @@ def test_single_precision_is_close(data):
     assert found.dtype == np.float32
     assert_allclose(found, high.deviations(Z), rtol=0.01)
     assert_allclose(low.noise, high.noise, rtol=1e-3)
+
+
+@pytest.mark.parametrize(("n_points", "alpha"), [(3, 0.0), (3, 1e-9), (7, 1e-9), (60, 1e-9)])
+def test_without_penalty_linear_kernels_are_least_squares(rng, n_points, alpha):
+    X = rng.normal(size=(60, 3))
+    Y = X @ rng.normal(size=(3, 1)) + rng.normal(size=(60, 1))
+    fitted = LandmarkRidge.fit(Linear(), X[:n_points], X, Y, None, alpha=alpha, intercept=True)
+    of_all = {"total": 60.0, "intercept": True, "is_landmark": np.zeros(60, dtype=bool)}
+    found = PredictiveVariance.of_left_out(fitted, X, Y, None, **of_all)
+    Z = 10 * rng.normal(size=(20, 3))
+    design, new = (np.hstack([np.ones((len(rows), 1)), rows]) for rows in (X, Z))
+    factors = np.sum(new * np.linalg.solve(design.T @ design, new.T).T, axis=1)
+    hat = design @ np.linalg.solve(design.T @ design, design.T)
+    noise = np.mean((Y[:, 0] - hat @ Y[:, 0]) ** 2 / (1 - np.diag(hat)))
+    assert_allclose(found.noise, noise, rtol=1e-5)
+    assert_allclose(found.deviations(Z)[:, 0], np.sqrt(noise * factors), rtol=1e-4)
 
 
 def test_rows_that_no_other_determines_say_nothing(rng):

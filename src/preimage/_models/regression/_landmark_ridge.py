@@ -166,6 +166,8 @@ class Ridge:
 
     Attributes
     ----------
+    alpha, penalty : float
+        The penalty that was asked for, and the one that was used, which is no rounding error.
     directions : array of shape (m, m)
         :math:`U^{-1}`, upper triangular.
     steps : array of shape (m, k)
@@ -180,8 +182,8 @@ class Ridge:
         features, targets, rest = problem.parts
         feature_means, target_means = problem.means
         m = features.shape[0]
-        self.alpha = alpha
-        root = np.sqrt(max(alpha, problem.smallest_alpha))
+        self.alpha, self.penalty = alpha, max(alpha, problem.smallest_alpha)
+        root = np.sqrt(self.penalty)
         Q, U = np.linalg.qr(np.vstack([features, root * np.eye(m)]))
         if not np.isfinite(U).all():
             raise ValueError(

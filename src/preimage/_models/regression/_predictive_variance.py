@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import stdtrit
 
-from preimage._engine.arrays import array_namespace, from_numpy, in_double, in_precision, to_numpy
+from preimage._engine.arrays import array_namespace, from_numpy, in_double, in_precision, itemsize, to_numpy
 from preimage._engine.rows import block_shape, map_rows
 from preimage._engine.typing import Array
 from preimage._models.regression._landmark_ridge import BLOCK_ROWS, LandmarkRidge, nested_frame
@@ -28,6 +28,9 @@ DETERMINED = 1e-8
 FEW_LANDMARKS = 0.1
 # Log-likelihood that an amplitude may lose against the best one: half of the 95 % quantile of χ² with one degree.
 TOLERANCE = 1.92
+# What landmarks leave of k(x, x) counts as nothing below this fraction of it, by bytes per kernel value: a hundred
+# times more than rounding errors. Without penalty the amplitude is huge, and would make deviations of them.
+NOTHING_LEFT = {8: 1e-11, 4: 1e-5}
 # Factor between the amplitudes that are tried, and the fraction of the noise below which they do not matter.
 STEP, NEGLIGIBLE = 10**0.25, 1e-3
 ROUNDING = 1e-9
@@ -117,7 +120,8 @@ class PredictiveVariance:
         own, left, weights, is_landmark = 1 + (along / kept)[known], left[known], weights[known], is_landmark[known]
         others = ~is_landmark
         ratios = [
-            _ratio(e[others] ** 2, own[others], left[others], weights[others], 1 / fitted.alpha) for e in residuals.T
+            _ratio(e[others] ** 2, own[others], left[others], weights[others], 1 / fitted.ridge.penalty)
+            for e in residuals.T
         ]
         counted = others if np.mean(is_landmark) <= FEW_LANDMARKS else np.ones_like(others)
         weights = weights[counted] / np.sum(weights[counted])
@@ -200,9 +204,12 @@ class PredictiveVariance:
         values = self._vectors(rows)
         xp, m = array_namespace(values), len(self.fitted.stages)
         along, coordinates = values[:, :m] - from_numpy(self.fitted.ridge.offsets, values), values[:, m:]
-        known = self._vectors.kernel.diagonal(rows) if diagonal is None else from_numpy(diagonal, values)
-        left = in_double(known) - xp.sum(coordinates * coordinates, axis=1)
-        return xp.stack([xp.sum(along * along, axis=1) + self.base, xp.clip(left, min=0.0)], axis=1)
+        kernel = self._vectors.kernel
+        known = in_double(kernel.diagonal(rows) if diagonal is None else from_numpy(diagonal, values))
+        left = known - xp.sum(coordinates * coordinates, axis=1)
+        rounding = NOTHING_LEFT[itemsize(kernel.value_type(self.fitted.stages.points))] * known
+        left = xp.where(left > rounding, left, xp.zeros_like(left))
+        return xp.stack([xp.sum(along * along, axis=1) + self.base, left], axis=1)
 
     def _terms(self, X: Array) -> np.ndarray:
         device = self.fitted.expansion.coefficients
