@@ -95,7 +95,7 @@ def refuse_arguments(
     error: Exception, function: Callable[..., Any], who: str, arguments: tuple[Any, ...], options: dict[str, Any]
 ) -> None:
     """Raise an error that names the argument with which `function` came to `error`, if there is one to blame."""
-    if _is_of_users(error):
+    if is_of_users(error):
         return
     X = arguments[1] if len(arguments) > 1 else options.get("X")
     if frame_library(X) is not None and not _is_ours(error):  # of a model of scikit-learn inside
@@ -146,17 +146,22 @@ def _is_ours(error: Exception) -> bool:
     return last is not None and _package(last) == "preimage"
 
 
-def _is_of_users(error: Exception) -> bool:
+def is_of_users(error: BaseException) -> bool:
     """Whether code of the user failed, which may be wrong itself, whatever the arguments are.
 
-    The standard library fails on behalf of whoever called it.
+    The standard library fails on behalf of whoever called it, and so does NumPy where a function of the user that this
+    library called went on to it.
     """
     packages = [_package(frame) for frame in _frames(error)]
-    failed = next((each for each in reversed(packages) if each not in sys.stdlib_module_names), None)
-    return failed is not None and failed not in WORKING
+    packages = [each for each in packages if each not in sys.stdlib_module_names]
+    if not packages:
+        return False
+    ours = max((place for place, each in enumerate(packages) if each == "preimage"), default=-1)
+    called = packages[ours + 1] if 0 <= ours < len(packages) - 1 else packages[-1]
+    return packages[-1] not in WORKING or called not in WORKING
 
 
-def _frames(error: Exception) -> Iterator[TracebackType]:
+def _frames(error: BaseException) -> Iterator[TracebackType]:
     """From the frame that caught the error to the one that raised it."""
     frame = error.__traceback__
     while frame is not None:

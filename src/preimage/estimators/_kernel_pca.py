@@ -20,6 +20,7 @@ from preimage._engine.arrays import (
     is_foreign,
     is_host,
     is_lazy,
+    is_objects,
     known_rows,
     on_device,
     take_rows,
@@ -266,6 +267,7 @@ class KernelPCA(ComponentPictures):
 
     landmarks_: Landmarks | None
 
+    _takes_objects = True
     _parameter_constraints = {
         "n_components": [
             Interval(Integral, 1, None, closed="left"),
@@ -532,6 +534,8 @@ class KernelPCA(ComponentPictures):
         check_is_fitted(self)
         self._require_inputs()
         like = self.subspace_.frame.coefficients
+        if is_robust:
+            self._require_numbers("denoise with a `loss`", "Without a loss it gives the nearest training rows.")
         X = check_incomplete(self, X, reset=False, like=like) if is_robust else self._check_inputs(X)
         with self._working():
             return all_denoised(self, X, self._denoiser(X, n_components, cross_fit, options), options)
@@ -655,6 +659,11 @@ class KernelPCA(ComponentPictures):
         """
         X = self._check_inputs(X)
         self._require_inputs()
+        self._require_numbers(
+            "score, the error of reconstruction in input space,",
+            "score_samples and reconstruction_error measure distances in feature space; as `scoring` of a search give "
+            "lambda model, X, y=None: model.score_samples(X).mean().",
+        )
         weights = check_weights(self, in_memory(sample_weight), X.shape[0])
         subspace = self.subspace_
         solver = self.preimage_.ready(subspace, with_start=False)
@@ -703,6 +712,7 @@ class KernelPCA(ComponentPictures):
         """
         check_is_fitted(self)
         super()._require_inputs()
+        self._require_numbers("impute", "Objects have no entries that could be missing.")
         return imputed(self, X, self._leading(n_components, self.n_components_), noise)
 
     def with_components(self, components: Array) -> Self:
@@ -896,6 +906,11 @@ class KernelPCA(ComponentPictures):
 
     def _fit_exactly(self, inputs: Inputs, workers: Workers | None) -> PrincipalSubspace:
         points = inputs.X
+        if self.device is not None and is_objects(points):
+            raise UnsupportedKernelError(
+                f"KernelPCA with device={self.device!r} moves rows of numbers; objects stay in this process. Leave "
+                "`device` out."
+            )
         if self.device is not None and not is_foreign(points):
             points = on_device(to_dense(points), self.device)
         gram, budget, wanted = Gram(inputs.kernel, points), memory_budget(self.max_memory, points), self._wanted()

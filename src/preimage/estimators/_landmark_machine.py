@@ -34,6 +34,7 @@ from preimage.estimators._kernel_input import (
     landmark_inputs,
     named_kernel,
     with_array_tag,
+    with_object_tags,
 )
 from preimage.feature_space import Expansion
 from preimage.kernels import Kernel
@@ -157,7 +158,10 @@ class LandmarkMachine(ReportsProgress, Estimator, ABC):
         machine = self._kernel_machine()  # which checks that the model is fitted
         fitted = machine.expansion.coefficients
         return map_queries(
-            self, lambda rows: function(machine.output, machine(rows)), check_queries(self, X, fitted), fitted
+            self,
+            lambda rows: function(machine.output, machine(rows)),
+            check_queries(self, X, fitted, machine.expansion),
+            fitted,
         )
 
     def _kernel_machine(self) -> KernelMachine:
@@ -166,13 +170,14 @@ class LandmarkMachine(ReportsProgress, Estimator, ABC):
             self.expansion_,
             self.intercept_,
             self._output,
-            self.n_features_in_,
+            self._n_columns,
             getattr(self, "feature_names_in_", None),
         )
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags = with_object_tags(tags, self.kernel)
         tags.input_tags.pairwise = is_precomputed(self.kernel)
         return with_array_tag(tags)
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from preimage._engine.arrays import follow_rows, to_numpy
 from preimage._engine.finite import finite_log, finite_result, working_method
 from preimage._engine.typing import Array, Rows, Seed, Targets
-from preimage._engine.validation import Interval, StrOptions, check_model_inputs, count_rows
+from preimage._engine.validation import Interval, StrOptions, count_rows
 from preimage._models.machines import Logistic
 from preimage._models.regression import (
     CLASSIFICATION_LOSSES,
@@ -66,6 +66,7 @@ def _has_probabilities(estimator: Any) -> bool:
 class SparseGreedyModel(LandmarkMachine):
     """Functions on landmarks that minimise a loss; subclasses have losses."""
 
+    _takes_objects = True
     _parameter_constraints: dict[str, list] = {
         **LANDMARK_MACHINE_CONSTRAINTS,
         "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"loo"}), "array-like"],
@@ -127,7 +128,7 @@ class SparseGreedyModel(LandmarkMachine):
         """
         regression = self._require_path("staged_predict")
         output = self._kernel_machine().output
-        X = check_model_inputs(self, X, fitted=self.expansion_.coefficients)
+        X = self._check_inputs(X)
         for values in regression.staged_values(X):
             yield follow_rows(output.predict(values), X)
 

@@ -9,6 +9,7 @@ from scipy import sparse
 
 from preimage._engine.arrays import (
     from_numpy,
+    is_objects,
     is_sparse,
     squared_row_norms,
     take_rows,
@@ -105,6 +106,11 @@ class KMeans(LandmarkSelector):
             raise UnsupportedKernelError(
                 f"KMeans needs inputs to average; {kernel!r} knows points by number only. "
                 "RandomlyPivotedCholesky works with kernel values alone."
+            )
+        if is_objects(view.rows):
+            raise UnsupportedKernelError(
+                f"KMeans needs inputs to average; {kernel!r} was given objects. RandomlyPivotedCholesky works with "
+                "kernel values alone."
             )
         largest = self._limit(view)
         number = largest if self.n_landmarks else min(FIRST_NUMBER, largest)

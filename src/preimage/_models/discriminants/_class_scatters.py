@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from preimage._engine.arrays import as_points, concat_rows, in_double, is_lazy, take_rows
+from preimage._engine.arrays import as_rows, concat_rows, in_double, is_lazy, take_rows
 from preimage._engine.linalg import rank_tolerance
 from preimage._engine.rows import sum_rows
 from preimage._engine.typing import Array
@@ -165,7 +165,7 @@ def _trace(data: LabelledData) -> float:
     """Σ wᵢ k(xᵢ, xᵢ)."""
 
     def of_block(rows: Array, weights: Array | None) -> float:
-        diagonal = double(data.kernel.diagonal(in_double(as_points(rows))))
+        diagonal = double(data.kernel.diagonal(in_double(as_rows(rows))))
         return float(diagonal.sum() if weights is None else weights @ diagonal)
 
     return sum_rows(of_block, data.X, data.weights, rows=BLOCK)

@@ -15,6 +15,7 @@ from preimage._engine.arrays import (
     is_chunked,
     is_foreign,
     is_lazy,
+    is_objects,
     own_copy,
     to_dense,
 )
@@ -66,6 +67,8 @@ def select_points(
         rows = X if is_lazy(X) or data.kernel.points_are_row_numbers else in_double(X)
         landmarks = chosen.select(data.kernel, rows, rng=rng).required()
         return landmarks.points, replace(landmarks, factor=None)
+    if is_objects(X):
+        return data.kernel.rows(chosen), None
     points = own_copy(as_points(chosen if is_foreign(chosen) else np.asarray(to_dense(chosen))), chosen)
     if data.kernel.points_are_row_numbers or points.ndim != 2 or points.shape[1] != X.shape[1]:
         raise ValueError(
