@@ -318,13 +318,13 @@ class Kernel(BaseEstimator, ABC):
 
     def require_columns(self, X: Array, Y: Array) -> None:
         """Refuse rows that cannot be compared: of other than two dimensions, or of different numbers of columns."""
+        if is_objects(X) != is_objects(Y):
+            raise ValueError(f"{self!r} was given objects to compare with rows of numbers. Pass two lists of objects.")
         if X.ndim != 2 or Y.ndim != 2 or not X.shape[1] or abs(X.shape[1] - Y.shape[1]) > self.own_columns:
             raise ValueError(
                 "A kernel compares rows of two 2D arrays with as many columns, at least one; got shapes "
                 f"{tuple(X.shape)} and {tuple(Y.shape)}."
             )
-        if is_objects(X) != is_objects(Y):
-            raise ValueError(f"{self!r} was given objects to compare with rows of numbers. Pass two lists of objects.")
 
     @property
     def takes_numbers(self) -> Any:
