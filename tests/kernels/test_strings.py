@@ -105,7 +105,9 @@ def test_code_points_are_compared_as_they_are():
     assert kernel(["a"], ["a\x00"])[0, 0] == pytest.approx(0.5**0.5)
 
 
-@pytest.mark.parametrize("kernel", [Strings.spectrum(3), Strings.blended(2, normalize=False), Strings(4, 2), Strings()])
+@pytest.mark.parametrize(
+    "kernel", [Strings.spectrum(3), Strings.blended(2, normalize=False), Strings(4, 2), Strings(), Strings(1)]
+)
 def test_kernels_are_written_as_they_are_made(kernel):
     assert eval(repr(kernel)).is_same(kernel) and clone(kernel).is_same(kernel)
 

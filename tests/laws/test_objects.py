@@ -1,6 +1,7 @@
 """Laws of estimators on objects: texts, sets and graphs. A new estimator joins by one line of `CASES`."""
 
 import pickle
+import warnings
 from itertools import pairwise
 
 import numpy as np
@@ -8,6 +9,8 @@ import pandas as pd
 import polars as pl
 import pytest
 from all_estimators import public_estimators
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.decomposition import PCA
@@ -244,6 +247,13 @@ def test_training_rows_are_recognised():
         assert model.denoise(rows, cross_fit=3).shape == model.denoise(rows, cross_fit="auto").shape == (40,)
 
 
+@pytest.mark.parametrize("options", [{"max_memory": 20_000}, {"n_jobs": 2}, {"eigen_solver": "block_krylov"}])
+def test_memory_threads_and_eigensolvers(options):
+    for kernel, rows in DATA.values():
+        found, exact = KernelPCA(3, kernel=kernel, **options).fit(rows), KernelPCA(3, kernel=kernel).fit(rows)
+        assert_allclose(found.eigenvalues_, exact.eigenvalues_, rtol=1e-6)
+
+
 def test_weights_count_copies():
     weights = RNG.integers(0, 3, len(X))
     copies = [text for text, count in zip(X, weights, strict=True) for _ in range(count)]
@@ -321,6 +331,28 @@ def test_errors_of_functions_come_out_as_they_are(error):
     assert raised.value is error
     with pytest.raises(np.linalg.LinAlgError, match="Singular"):
         KernelPCA(2, kernel=lambda a, b: np.linalg.inv(np.zeros((2, 2)))).fit(DATA["sets"][1])
+
+
+letters = st.text(alphabet=st.sampled_from("ab \x00é\u0301𝔘\ud800"), max_size=12)
+KERNELS = st.sampled_from(
+    [Strings(1), Strings(3, 2), Strings.spectrum(4, normalize=False), KERNEL + 1, KERNEL * KERNEL]
+)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.sampled_from(sorted(CASES)), KERNELS, st.lists(letters, max_size=12), st.lists(letters, max_size=4))
+def test_any_texts_have_finite_answers_or_an_error_of_ours(name, kernel, rows, queries):
+    labels = np.arange(len(rows)) % 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("error", RuntimeWarning)
+        try:
+            found = answers(CASES[name](kernel).fit(rows, labels), queries)
+        except (ValueError, UnsupportedKernelError):
+            return
+    for value in found.values():
+        for part in value if isinstance(value, tuple) else (value,):
+            assert len(part) == len(queries) and (part.dtype.kind != "f" or np.isfinite(part).all())
 
 
 MODEL = KernelPCA(3, kernel=KERNEL).fit(X)

@@ -31,6 +31,8 @@ WORKING = (
     *("jaxlib", "joblib", "narwhals", "numba", "numpy", "pandas", "polars", "pyarrow", "scipy", "threadpoolctl"),
     *("torch", "triton", "xarray"),
 )
+# The module that calls functions of users that are kernels, two rows or objects at a time.
+OF_KERNELS = "preimage.kernels._callable"
 # Beginnings of messages that these packages pass on in the words of NumPy, which everybody has met.
 CONVENTIONAL = ("could not convert string to float", "Unable to convert array of bytes/strings")
 # What Python says of an entry that is no number.
@@ -149,16 +151,14 @@ def _is_ours(error: Exception) -> bool:
 def is_of_users(error: BaseException) -> bool:
     """Whether code of the user failed, which may be wrong itself, whatever the arguments are.
 
-    The standard library fails on behalf of whoever called it, and so does NumPy where a function of the user that this
-    library called went on to it.
+    The standard library fails on behalf of whoever called it, and so does NumPy where a kernel of the user called it.
     """
-    packages = [_package(frame) for frame in _frames(error)]
-    packages = [each for each in packages if each not in sys.stdlib_module_names]
-    if not packages:
+    frames = [frame for frame in _frames(error) if _package(frame) not in sys.stdlib_module_names]
+    if not frames:
         return False
-    ours = max((place for place, each in enumerate(packages) if each == "preimage"), default=-1)
-    called = packages[ours + 1] if 0 <= ours < len(packages) - 1 else packages[-1]
-    return packages[-1] not in WORKING or called not in WORKING
+    called = next((place for place, frame in enumerate(frames) if _module(frame) == OF_KERNELS), len(frames))
+    is_in_kernel = any(_package(frame) not in WORKING for frame in frames[called:])
+    return is_in_kernel or _package(frames[-1]) not in WORKING
 
 
 def _frames(error: BaseException) -> Iterator[TracebackType]:
@@ -169,8 +169,12 @@ def _frames(error: BaseException) -> Iterator[TracebackType]:
         frame = frame.tb_next
 
 
+def _module(frame: TracebackType) -> str:
+    return frame.tb_frame.f_globals.get("__name__", "")
+
+
 def _package(frame: TracebackType) -> str:
-    return frame.tb_frame.f_globals.get("__name__", "").partition(".")[0]
+    return _module(frame).partition(".")[0]
 
 
 def _is_estimator(arguments: tuple[Any, ...]) -> bool:

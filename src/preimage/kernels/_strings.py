@@ -133,7 +133,7 @@ class Strings(Kernel):
         return cls(longest, 1, normalize)
 
     def __repr__(self, N_CHAR_MAX: int = LONGEST_TEXT) -> str:
-        names = {self.shortest: f"spectrum({self.longest!r}", 1: f"blended({self.longest!r}"}
+        names = {1: f"blended({self.longest!r}", self.longest: f"spectrum({self.longest!r}"}
         own = f"Strings(longest={self.longest!r}, shortest={self.shortest!r}"
         begun = f"Strings.{names[self.shortest]}" if self.shortest in (self.longest, 1) else own
         return f"{begun})" if self.normalize is True else f"{begun}, normalize={self.normalize!r})"
