@@ -34,11 +34,14 @@ from preimage import (
     KernelNoveltyDetector,
     KernelPCA,
     KernelProjectionPursuit,
+    LinearProgrammingClassifier,
+    LinearProgrammingRegressor,
     OrientedKernelPCA,
     SemiSupervisedKernelPCA,
     SparseGreedyClassifier,
     SparseGreedyDetector,
     SparseGreedyRegressor,
+    SparseKernelFeatureAnalysis,
     explore,
     report_progress,
     to_onnx,
@@ -105,6 +108,10 @@ CASES = {
     "detector on landmarks": lambda kernel: KernelNoveltyDetector(0.1, kernel=kernel, landmarks=15, random_state=0),
     "KernelPCA": lambda kernel: KernelPCA(3, kernel=kernel),
     "KernelPCA on landmarks": lambda kernel: KernelPCA(3, kernel=kernel, landmarks=15, random_state=0),
+    "KernelProjectionPursuit": lambda kernel: KernelProjectionPursuit(2, n_principal=5, kernel=kernel),
+    "LinearProgrammingClassifier": lambda kernel: LinearProgrammingClassifier(15, kernel=kernel),
+    "LinearProgrammingRegressor": lambda kernel: LinearProgrammingRegressor(15, kernel=kernel),
+    "SparseKernelFeatureAnalysis": lambda kernel: SparseKernelFeatureAnalysis(5, kernel=kernel),
     "SparseGreedyClassifier": lambda kernel: SparseGreedyClassifier(15, kernel=kernel),
     "logistic machine": lambda kernel: SparseGreedyClassifier(15, kernel=kernel, loss="logistic"),
     "SparseGreedyDetector": lambda kernel: SparseGreedyDetector(15, kernel=kernel),
@@ -242,7 +249,7 @@ def test_training_rows_are_recognised():
     for kernel, rows in DATA.values():
         detector = KernelNoveltyDetector(0.1, kernel=kernel).fit(rows)
         assert_allclose(detector.score_samples(rows), detector.left_out_scores_)
-        model = KernelPCA(10, kernel=kernel).fit(rows)
+        model = KernelPCA(7, kernel=kernel).fit(rows)
         assert (model.reconstruction_error(rows, cross_fit=5) >= model.reconstruction_error(rows) - 1e-9).mean() > 0.8
         assert model.denoise(rows, cross_fit=3).shape == model.denoise(rows, cross_fit="auto").shape == (40,)
 
@@ -273,6 +280,11 @@ def test_searches_and_pipelines():
     assert search.fit(X, Y).best_params_["kernelpca__kernel__longest"] in (2, 3)
     tags = get_tags(KernelPCA(kernel=KERNEL)).input_tags
     assert tags.string and not tags.two_d_array and get_tags(KernelPCA()).input_tags.two_d_array
+
+
+def test_texts_with_nothing_in_common_are_named():
+    with pytest.warns(UserWarning, match=r"texts need shorter substrings"):
+        KernelPCA(2, kernel=Strings.spectrum(2)).fit(["ab", "cd", "ef", "gh"])
 
 
 def test_rows_of_objects_have_no_columns():
@@ -359,6 +371,7 @@ MODEL = KernelPCA(3, kernel=KERNEL).fit(X)
 SETS = DATA["sets"][1]
 
 
+@pytest.mark.filterwarnings("ignore:All kernel values")
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -373,7 +386,7 @@ SETS = DATA["sets"][1]
         (lambda: KernelImputer(kernel=KERNEL).fit(X), "KernelImputer needs"),
         (lambda: OrientedKernelPCA(2, kernel=KERNEL).fit(X), "OrientedKernelPCA needs rows of numbers"),
         (lambda: SemiSupervisedKernelPCA(2, kernel=KERNEL).fit(X, Y), "SemiSupervisedKernelPCA needs rows of numbers"),
-        (lambda: KernelProjectionPursuit(2, kernel=jaccard).fit(SETS), "KernelProjectionPursuit needs rows of numbers"),
+        (lambda: OrientedKernelPCA(2, kernel=jaccard).fit(SETS), "OrientedKernelPCA needs rows of numbers"),
         (lambda: CompressedClassifier(SparseGreedyClassifier(9, kernel=KERNEL), 3).fit(X, Y), "CompressedClassifier"),
         (lambda: to_onnx(SparseGreedyClassifier(9, kernel=KERNEL).fit(X, Y)), "to_onnx needs rows of numbers"),
         (lambda: explore(MODEL, X), "explore needs rows of numbers"),

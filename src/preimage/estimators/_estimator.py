@@ -316,9 +316,9 @@ def check_objects(estimator: Any, kernel: Kernel, X: Rows, *, like: Array = None
     who = type(estimator).__name__
     if like is None and not estimator._takes_objects:
         raise UnsupportedKernelError(
-            f"{who} needs rows of numbers; {kernel!r} compares objects. KernelPCA, KernelFisherDiscriminant, "
-            "KernelKMeans, KernelNoveltyDetector, the SparseGreedy machines, FeatureSpaceNeighbors and "
-            f"EmpiricalKernelMap take them: the features of KernelPCA or EmpiricalKernelMap are numbers, for {who} too."
+            f"{who} needs rows of numbers; the rows are objects for {kernel!r}. KernelPCA, KernelFisherDiscriminant, "
+            "KernelKMeans, KernelNoveltyDetector, machines on landmarks and neighbors in feature space take them; the "
+            f"features of KernelPCA and EmpiricalKernelMap are numbers, for {who} too."
         )
     if not (like is None or not kernel.takes_numbers or is_objects(X) or are_objects(X)):
         raise TypeError(

@@ -122,7 +122,8 @@ class KernelPCA(ComponentPictures):
         about 1e-6 of their standard deviation (1e-2 in float32).
     kernel : str, callable or Kernel, default="rbf"
         A name ("linear", "poly", "rbf", "sigmoid", "cosine", "laplacian", "precomputed", ...), a function
-        ``k(x, y)``, or a `Kernel` of `preimage.kernels`, which carries its own parameters.
+        ``k(x, y)``, or a `Kernel` of `preimage.kernels`, which carries its own parameters. With `Strings` rows are a
+        list of texts; with a function they may be a list of any objects.
     gamma : float, None, "auto", "scale", "median", a percentile such as "p5" or another rule, default=None
         Width of named kernels; None is 1 / n_features. See `preimage.kernels.resolve_gamma`. "reconstruction" chooses
         the width with which `inverse_transform` reconstructs left-out rows best from `n_components`, of at most 200
@@ -165,9 +166,9 @@ class KernelPCA(ComponentPictures):
     preimage : str or Preimage, default="auto"
         How `inverse_transform` and `denoise` find pre-images. "auto" works for every kernel that has inputs:
         reconstruction by a learned map, denoising by the fixed point where the kernel has one, by descent where it has
-        a gradient, by the learned map otherwise. Or one solver for both: "fixed_point", "gradient",
-        "distance_constraint", "weighted_mean", "conformal", "learned", "sparse", "exact", or a solver of
-        `preimage.solvers` with its parameters, such as ``FixedPoint(penalty=0.01)``.
+        a gradient, by the learned map otherwise, and the nearest training row where rows are objects. Or one solver for
+        both: "fixed_point", "gradient", "distance_constraint", "weighted_mean", "conformal", "learned", "nearest",
+        "sparse", "exact", or a solver of `preimage.solvers` with its parameters, such as ``FixedPoint(penalty=0.01)``.
     tol : float or None, default=None
         Relative residual of the eigenpairs that iterative solvers must reach; None is 1e-6 in float64 and 5e-5 in
         float32 (errors of eigenvalues are about the square of it), and with ``eigen_solver="auto"`` 1e-10 and 5e-6 up
@@ -347,8 +348,9 @@ class KernelPCA(ComponentPictures):
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n, d)
-            Or a symmetric matrix of shape (n, n) for a precomputed kernel; or a Dask array. With `landmarks`, also a
-            memory map or an iterator of arrays, which is read once (see `partial_fit`).
+            Or a symmetric matrix of shape (n, n) for a precomputed kernel; or a list of n objects for a kernel on
+            objects; or a Dask array. With `landmarks`, also a memory map or an iterator of arrays, which is read once
+            (see `partial_fit`).
         y : array of shape (n,), optional
             Class labels for a rule that finds the width from class means, such as ``gamma="enclosing_ball"``; ignored
             otherwise.

@@ -63,6 +63,8 @@ class LabelledRows:
 class LandmarkMachine(ReportsProgress, Estimator, ABC):
     """Functions on landmarks; subclasses say how they are fitted, and what their values mean."""
 
+    _takes_objects = True
+
     landmarks: int | str | LandmarkSelector
     kernel: Any
     random_state: Seed
@@ -80,7 +82,8 @@ class LandmarkMachine(ReportsProgress, Estimator, ABC):
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n, d)
-            Or a symmetric matrix of shape (n, n) for a precomputed kernel. A memory map or a Dask array is read block
+            Or a symmetric matrix of shape (n, n) for a precomputed kernel, or a list of n objects for a kernel on
+            objects. A memory map or a Dask array is read block
             by block, where its blocks are: once, and once more where a penalty is chosen by leave-one-out errors.
             Linear programs hold its kernel values with the landmarks in memory.
         y : array of shape (n,), or (n, k) for a regressor

@@ -66,7 +66,6 @@ def _has_probabilities(estimator: Any) -> bool:
 class SparseGreedyModel(LandmarkMachine):
     """Functions on landmarks that minimise a loss; subclasses have losses."""
 
-    _takes_objects = True
     _parameter_constraints: dict[str, list] = {
         **LANDMARK_MACHINE_CONSTRAINTS,
         "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"loo"}), "array-like"],

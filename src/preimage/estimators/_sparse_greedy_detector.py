@@ -99,7 +99,6 @@ class SparseGreedyDetector(OutlierMixin, LandmarkMachine):
     array([ 1, -1])
     """
 
-    _takes_objects = True
     _parameter_constraints = {
         **{name: each for name, each in LANDMARK_MACHINE_CONSTRAINTS.items() if name != "fit_intercept"},
         "nu": [Interval(Real, 0, 1, closed="neither")],

@@ -102,6 +102,7 @@ class SparseKernelFeatureAnalysis(ExpansionFeatures):
     array([1., 1., 1.])
     """
 
+    _takes_objects = True
     _parameter_constraints = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
         **TRANSFORMER_CONSTRAINTS,

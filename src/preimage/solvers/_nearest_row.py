@@ -54,19 +54,18 @@ class NearestRow(Preimage):
 
     Examples
     --------
-    Halfway between two words, in feature space, is a word; with variants also one that is not in the list:
+    A word near others in feature space becomes one of them; with variants one that is not in the list:
 
     >>> from preimage import KernelPCA
     >>> from preimage.kernels import Strings
     >>> from preimage.solvers import NearestRow
     >>> words = ["banana", "bandana", "cabana", "kiwi", "kiwis", "lemon", "melon"]
-    >>> model = KernelPCA(4, kernel=Strings.blended(2), preimage=NearestRow()).fit(words)
-    >>> model.inverse_transform(model.transform(["banan", "melons"])).tolist()
+    >>> model = KernelPCA(3, kernel=Strings.blended(2), preimage=NearestRow()).fit(words)
+    >>> model.denoise(["bananas", "melons"]).tolist()
     ['banana', 'melon']
-    >>> shorter = NearestRow(variants=lambda word: [word[:i] + word[i + 1 :] for i in range(len(word))])
-    >>> model = KernelPCA(4, kernel=Strings.blended(2), preimage=shorter).fit(words)
-    >>> model.inverse_transform(model.transform(["lemo"])).tolist()
-    ['lemo']
+    >>> shorter = NearestRow(["bananas"], variants=lambda word: [word[1:], word[:-1]])
+    >>> KernelPCA(3, kernel=Strings.blended(2), preimage=shorter).fit(words).denoise(["anana"]).tolist()
+    ['banana']
     """
 
     learns = True
