@@ -320,6 +320,11 @@ def check_objects(estimator: Any, kernel: Kernel, X: Rows, *, like: Array = None
             "KernelKMeans, KernelNoveltyDetector, machines on landmarks and neighbors in feature space take them; the "
             f"features of KernelPCA and EmpiricalKernelMap are numbers, for {who} too."
         )
+    if getattr(estimator, "device", None) is not None:
+        raise UnsupportedKernelError(
+            f"{who} with device={estimator.device!r} moves rows of numbers; objects stay in this process. Leave "
+            "`device` out."
+        )
     if not (like is None or not kernel.takes_numbers or is_objects(X) or are_objects(X)):
         raise TypeError(
             f"{who} was fitted to {describe_objects(like)}, and takes a list of such objects; got {describe_values(X)}."

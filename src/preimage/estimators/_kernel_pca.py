@@ -20,7 +20,6 @@ from preimage._engine.arrays import (
     is_foreign,
     is_host,
     is_lazy,
-    is_objects,
     known_rows,
     on_device,
     take_rows,
@@ -908,11 +907,6 @@ class KernelPCA(ComponentPictures):
 
     def _fit_exactly(self, inputs: Inputs, workers: Workers | None) -> PrincipalSubspace:
         points = inputs.X
-        if self.device is not None and is_objects(points):
-            raise UnsupportedKernelError(
-                f"KernelPCA with device={self.device!r} moves rows of numbers; objects stay in this process. Leave "
-                "`device` out."
-            )
         if self.device is not None and not is_foreign(points):
             points = on_device(to_dense(points), self.device)
         gram, budget, wanted = Gram(inputs.kernel, points), memory_budget(self.max_memory, points), self._wanted()

@@ -47,6 +47,8 @@ from preimage import (
     to_onnx,
 )
 from preimage.exceptions import UnsupportedKernelError
+from preimage.geometry import mercer_report
+from preimage.invariances import TimeShift
 from preimage.kernels import CallableKernel, Normalized, Strings
 from preimage.landmarks import SELECTORS
 from preimage.solvers import PreimageResult
@@ -400,6 +402,9 @@ SETS = DATA["sets"][1]
         (lambda: OrientedKernelPCA(2, kernel=jaccard).fit(SETS), "OrientedKernelPCA needs rows of numbers"),
         (lambda: CompressedClassifier(SparseGreedyClassifier(9, kernel=KERNEL), 3).fit(X, Y), "CompressedClassifier"),
         (lambda: to_onnx(SparseGreedyClassifier(9, kernel=KERNEL).fit(X, Y)), "to_onnx needs rows of numbers"),
+        (lambda: mercer_report(KERNEL, X), "mercer_report needs a kernel on rows of numbers"),
+        (lambda: KernelKMeans(2, kernel=KERNEL, device="cuda").fit(X), "Leave `device` out"),
+        (lambda: KernelFisherDiscriminant(kernel=KERNEL, invariances=[TimeShift()]).fit(X, Y), "invariances"),
         (lambda: explore(MODEL, X), "explore needs rows of numbers"),
         (lambda: explore(MODEL, np.eye(3)), "explore needs rows of numbers"),
         (lambda: MODEL.transform(np.eye(3)), "one object per row; got 3 columns"),
