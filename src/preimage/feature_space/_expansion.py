@@ -34,6 +34,8 @@ from preimage.kernels import FreeWidthGaussian, Kernel, Prepared, is_profile
 FEW_QUERIES = 512
 FEW_VALUES = 2**20
 SMALL_COPY = 32 * 2**20
+# Letters of texts up to which their counts of substrings are kept: some 60 bytes for each, as much as a small copy.
+FEW_LETTERS = 2**19
 
 
 class Expansion:
@@ -227,7 +229,9 @@ class Expansion:
         if not (isinstance(Z, np.ndarray) and isinstance(self.points, np.ndarray)):
             return False
         few = Z.shape[0] <= FEW_QUERIES and Z.shape[0] * self.points.shape[0] <= FEW_VALUES
-        is_prepared = is_profile(self.kernel) or isinstance(self.kernel, FreeWidthGaussian) or is_objects(self.points)
+        if is_objects(self.points):
+            return few and sum(len(each) for each in self.points[:, 0] if isinstance(each, str)) <= FEW_LETTERS
+        is_prepared = is_profile(self.kernel) or isinstance(self.kernel, FreeWidthGaussian)
         return few and self.points.nbytes <= SMALL_COPY and is_prepared
 
     @cached_property

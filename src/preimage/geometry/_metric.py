@@ -26,8 +26,8 @@ def check_geometry(who: str, kernel: Kernel, X: Rows) -> tuple[np.ndarray, Calla
         )
     if not kernel.takes_numbers:
         raise UnsupportedKernelError(
-            f"{who} needs a kernel on rows of numbers; {kernel!r} compares objects. preimage.testing.check_kernel(kernel, "
-            "objects) tests such a kernel."
+            f"{who} needs a kernel on rows of numbers; {kernel!r} compares objects. "
+            "preimage.testing.check_kernel(kernel, objects) tests such a kernel."
         )
     given = as_points(X)
     if given.ndim != 2 or 0 in given.shape:
