@@ -1,5 +1,6 @@
 """The shortest correct version of each formula: oracles for fast code."""
 
+from collections import Counter
 from itertools import combinations_with_replacement
 from math import factorial
 
@@ -99,3 +100,19 @@ def feature_distances(kernel, Z, X):
     """‖φ(z) − φ(x)‖ of every pair, one pair at a time; negative squares count as zero."""
     value = lambda x, y: float(kernel(x[None], y[None])[0, 0])
     return np.array([[max(value(z, z) - 2 * value(z, x) + value(x, x), 0.0) ** 0.5 for x in X] for z in Z])
+
+
+def substring_counts(text, shortest, longest):
+    """How often each substring of these lengths occurs in a text."""
+    lengths = range(shortest, longest + 1)
+    return Counter(text[i : i + q] for q in lengths for i in range(len(text) - q + 1))
+
+
+def string_kernel(x, y, shortest, longest, *, normalize=True):
+    """Σ |x|_u |y|_u over substrings u, divided by the root of that of each text with itself; 0/0 is 0."""
+    counts = [substring_counts(text, shortest, longest) for text in (x, y)]
+    product = lambda one, other: sum(count * other[u] for u, count in one.items())
+    lengths = product(counts[0], counts[0]) * product(counts[1], counts[1])
+    if not normalize:
+        return float(product(*counts))
+    return product(*counts) / lengths**0.5 if lengths else 0.0

@@ -31,7 +31,6 @@ import warnings
 from collections import Counter
 from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 from scipy import sparse
@@ -63,9 +62,16 @@ from sklearn.preprocessing import (
 from sklearn.random_projection import SparseRandomProjection
 from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
-from preimage import KernelPCA
+from preimage import (
+    FeatureSpaceNeighborsClassifier,
+    KernelFisherDiscriminant,
+    KernelKMeans,
+    KernelNoveltyDetector,
+    KernelPCA,
+    SparseGreedyClassifier,
+)
 from preimage.exceptions import UnsupportedKernelError
-from preimage.kernels import Gaussian
+from preimage.kernels import Gaussian, Iterated, Strings
 from preimage.persistence import _safetensors
 from preimage.persistence._file import from_bytes, to_bytes
 from preimage.persistence._safetensors import parts_of_file
@@ -114,7 +120,20 @@ FOREIGN = {
         StandardScaler(), KernelPCA(2, landmarks=5, random_state=np.random.RandomState(0))
     ),
 }
-ALL = MODELS | FOREIGN
+# Models of texts, whose points are letters and ends of texts in a file.
+TEXTS = ["kernel", "kernels", "colonel", "wine", "vine", "", "wein", "\u00e9t\u00e9", "\ud800", "kern"]
+STRINGS = Strings.spectrum(2) + 0.5 * Strings.blended(3, normalize=False)
+IN_TWO = [0, 0, 0, 1, 1, 1, 1, 0, 0, 0]
+OF_TEXTS = {
+    "KernelPCA of texts": lambda: KernelPCA(2, kernel=STRINGS).fit(TEXTS),
+    "landmarks of texts": lambda: KernelPCA(2, kernel=Iterated(Strings(2)), landmarks=4).fit(TEXTS),
+    "KernelFisherDiscriminant of texts": lambda: KernelFisherDiscriminant(kernel=STRINGS).fit(TEXTS, IN_TWO),
+    "KernelKMeans of texts": lambda: KernelKMeans(2, kernel=STRINGS).fit(TEXTS),
+    "KernelNoveltyDetector of texts": lambda: KernelNoveltyDetector(kernel=STRINGS).fit(TEXTS),
+    "SparseGreedyClassifier of texts": lambda: SparseGreedyClassifier(4, kernel=STRINGS).fit(TEXTS, IN_TWO),
+    "FeatureSpaceNeighbors of texts": lambda: FeatureSpaceNeighborsClassifier(2, kernel=STRINGS).fit(TEXTS, IN_TWO),
+}
+ALL = MODELS | FOREIGN | OF_TEXTS
 METHODS = (
     "predict",
     "decision_function",
@@ -202,7 +221,7 @@ def foreign_field(rng, document, arrays):
     field, value, theirs = one_of(rng, vocabulary()[2])
     value = copy.deepcopy(value)
     for reference in _references(value):
-        for key in ("array", "sparse"):
+        for key in ("array", "sparse", "texts"):
             if key in reference:
                 old = reference[key]
                 reference[key] = f"{old} again"
@@ -320,7 +339,7 @@ CHANGES = [
     arrays_exchanged,
     array_of_another,
 ]
-_PARTS = ("", ".data", ".indices", ".indptr")
+_PARTS = ("", ".data", ".indices", ".indptr", ".letters", ".ends")
 
 
 def _has_objects(document):
@@ -328,7 +347,7 @@ def _has_objects(document):
 
 
 def _references(node):
-    if isinstance(node, dict) and ("array" in node or "sparse" in node):
+    if isinstance(node, dict) and ("array" in node or "sparse" in node or "texts" in node):
         yield node
     for part in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
         yield from _references(part)
@@ -364,13 +383,24 @@ def parts(name):
 # The judge.
 
 
+class GuardedNumPy:
+    """NumPy for the reader of files, whose new arrays of numbers lie in such memory."""
+
+    def __init__(self, at_end):
+        self._at_end = at_end
+
+    def __getattr__(self, name):
+        return getattr(np, name)
+
+    def empty(self, shape, dtype):
+        return np.empty(shape, dtype) if dtype is object else guarded_empty(shape, dtype, self._at_end)
+
+
 @contextlib.contextmanager
 def guarded_reader(at_end):
     """Let the reader of files put arrays into such memory."""
     before = _safetensors.np
-    proxy = SimpleNamespace(**{name: getattr(np, name) for name in ("dtype", "uint8", "ndarray")})
-    proxy.empty = lambda size, dtype: guarded_empty(size, dtype, at_end)
-    _safetensors.np = proxy
+    _safetensors.np = GuardedNumPy(at_end)
     try:
         yield
     finally:
@@ -446,6 +476,8 @@ def rows_for(at_end):
 
 
 def inputs_of(model, method, at_end):
+    if getattr(getattr(model, "kernel", None), "takes_objects", False) and method != "inverse_transform":
+        return [(TEXTS, IN_TWO)] if method in ("fit", "partial_fit") else [(TEXTS,), (["", "new"],)]
     (rows, rounded, gram), labels = rows_for(at_end)
     wide = getattr(model, "n_features_in_", None) == GRAM.shape[1]
     if method in ("fit", "partial_fit"):

@@ -94,6 +94,7 @@ OWNERS = {
     "kernels.Precomputed": on_numbers,
     "kernels.Prepared": lambda i: i.kernel().prepare(i.A),
     "kernels.ScaledInputs": lambda i: kernels.ScaledInputs(i.kernel(), np.ones(i.A.shape[1])),
+    "kernels.Strings": lambda i: kernels.Strings(2),
     "kernels.ShiftedInputs": lambda i: kernels.ShiftedInputs(i.kernel(), i.A[0]),
     "kernels.Warped": lambda i: kernels.Warped(i.kernel(), i.A),
     **{
@@ -105,6 +106,7 @@ OWNERS = {
             "FixedPoint",
             "Gradient",
             "LearnedMap",
+            "NearestRow",
             "SparsePath",
             "WeightedMean",
         )
@@ -190,13 +192,22 @@ def _rows_of(i, owner):
     """Rows as the kernel, or the distance, of an owner wants them."""
     if isinstance(owner, kernels.Precomputed):
         return np.arange(len(i.A))[:, None]
+    if isinstance(owner, kernels.Strings):
+        return _texts(i.A)
     return np.abs(i.A) if _is_of_counts(owner) else i.A
 
 
 def _queries_of(i, owner):
     if isinstance(owner, kernels.Precomputed):
         return np.arange(len(i.A))[:1, None]
+    if isinstance(owner, kernels.Strings):
+        return _texts(i.B)
     return np.abs(i.B) if _is_of_counts(owner) else i.B
+
+
+def _texts(rows):
+    """A column of texts: numbers as they are written."""
+    return kernels.Strings().rows([" ".join(map(repr, np.asarray(row).tolist())) for row in rows])
 
 
 def _is_of_counts(owner):
@@ -398,6 +409,8 @@ WRITING = {
 # Methods whose result is an argument or a part of the object by what they are for, which their docstrings say.
 SHARING = {
     "inputs": "rows of data are what is stored of them",
+    "rows": "rows of data as the kernel takes them",
+    "checked_objects": "objects as they are",
     "inputs_of_parts": "rows of data as they are",
     "inputs_of_points": "the first columns of the points",
     "known_values": "the matrix of a precomputed kernel",

@@ -129,6 +129,8 @@ PREIMAGES = st.one_of(
             "=SparsePath(penalty=0.1, method='path_seeking')",
             "=DistanceConstraint(n_neighbors=3)",
             "=ExactInverse()",
+            "=NearestRow()",
+            "=NearestRow(X[:2], max_rows=3)",
             "=Auto(FixedPoint())",
             "=Parametrized(Mixtures(X[:3]))",
             "=Parametrized(Mixtures(X[:2], 'linear'))",

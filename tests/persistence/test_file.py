@@ -34,6 +34,7 @@ from preimage import (
     KernelPCA,
     Renormalized,
 )
+from preimage._engine.objects import as_objects
 from preimage._models.machines import (
     Binary,
     Coordinates,
@@ -62,6 +63,7 @@ from preimage.kernels import (
     Precomputed,
     ScaledInputs,
     Sigmoid,
+    Strings,
     Sum,
     Warped,
 )
@@ -780,3 +782,83 @@ def test_imputers_are_tried_on_a_gap():
     del model.scale_
     with pytest.raises(ValueError, match="KernelImputer of the file has parts that do not fit"):
         from_bytes(to_bytes(model))
+
+
+TEXTS = as_objects("", ["kernel", "", "été", "\ud800", "a\x00", "𝔘" * 5, "comma, [brackets] {braces}"])
+
+
+def of_texts():
+    return machine(Strings.spectrum(2) + 0.5 * Strings.blended(3) + 1, points=TEXTS)
+
+
+def test_texts_come_back_letter_by_letter():
+    original = of_texts()
+    loaded = again(original)
+    assert loaded.expansion.points.tolist() == TEXTS.tolist() and loaded.expansion.points.dtype == object
+    queries = Strings().rows(["kern", "éte", ""])
+    np.testing.assert_array_equal(loaded(queries), original(queries))
+    pair = again((original.expansion, Expansion(Strings(), original.expansion.points, np.eye(len(TEXTS)))))
+    assert pair[0].points is pair[1].points  # which are written once
+    empty = again(Expansion(Strings(), TEXTS[:0], np.zeros((0, 1))))
+    assert empty.points.shape == (0, 1)
+
+
+def test_long_and_many_texts_have_files():
+    """A header would be too long: it counts commas, of which texts have many."""
+    points = as_objects("", ["a, b, c, " * 100_000, *map(str, range(20_000))])
+    loaded = again(Expansion(Strings(1), points, np.ones((len(points), 1))))
+    assert loaded.points.tolist() == points.tolist()
+
+
+@pytest.mark.parametrize(
+    ("part", "change"),
+    [
+        ("ends", lambda ends: ends[::-1]),
+        ("ends", lambda ends: ends + 1),
+        ("ends", lambda ends: ends - 1),
+        ("ends", lambda ends: ends[:-1]),
+        ("ends", lambda ends: ends.astype(np.int32)),
+        ("ends", lambda ends: ends[:, None]),
+        ("ends", lambda ends: np.r_[-3, ends[1:]]),
+        ("ends", lambda ends: np.r_[ends[:-1], 2**62]),
+        ("ends", lambda ends: np.zeros(0, dtype=np.int64)),
+        ("letters", lambda letters: letters[:-1]),
+        ("letters", lambda letters: letters.astype(np.int64)),
+        ("letters", lambda letters: np.full_like(letters, 255)),
+    ],
+)
+def test_texts_that_do_not_end_where_they_should_are_refused(part, change):
+    data = to_bytes(of_texts())
+    arrays = arrays_of(data)
+    name = next(name for name in arrays if name.endswith(f".{part}"))
+    with pytest.raises(ValueError, match=r"letters|utf-8|do not fit"):
+        from_bytes(with_arrays(data, {**arrays, name: np.ascontiguousarray(change(arrays[name]))}))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "points"),
+    [
+        (Gaussian(0.1), TEXTS),
+        (Strings(), POINTS),
+        (Strings(2, 3), TEXTS),
+        (Constant(1.0) + Linear(), TEXTS),
+    ],
+)
+def test_kernels_that_do_not_fit_their_rows_are_refused(kernel, points):
+    expansion = Expansion(Strings() if points is TEXTS else Linear(), points, np.ones((len(points), 1)))
+    expansion.kernel = kernel
+    data = to_bytes(expansion)
+    with pytest.raises(ValueError, match=r"kernel|fit"):
+        from_bytes(data)
+
+
+def test_objects_other_than_texts_have_no_file():
+    points = as_objects("", [{1}, {2}])
+    with pytest.raises(TypeError, match="set"):
+        to_bytes(Expansion(Constant(1.0), points, np.ones((2, 1))))
+    data = to_bytes(Expansion(Strings(), TEXTS, np.ones((len(TEXTS), 1))))
+    document = document_of(data)
+    reference = {"objects": [[1]] * len(TEXTS), "shape": [len(TEXTS), 1], "type": "O"}
+    document["value"]["state"]["points"] = reference
+    with pytest.raises(ValueError, match="texts as points"):
+        from_bytes(with_document(data, document))

@@ -31,6 +31,8 @@ WORKING = (
     *("jaxlib", "joblib", "narwhals", "numba", "numpy", "pandas", "polars", "pyarrow", "scipy", "threadpoolctl"),
     *("torch", "triton", "xarray"),
 )
+# The module that calls functions of users that are kernels, two rows or objects at a time.
+OF_KERNELS = "preimage.kernels._callable"
 # Beginnings of messages that these packages pass on in the words of NumPy, which everybody has met.
 CONVENTIONAL = ("could not convert string to float", "Unable to convert array of bytes/strings")
 # What Python says of an entry that is no number.
@@ -95,7 +97,7 @@ def refuse_arguments(
     error: Exception, function: Callable[..., Any], who: str, arguments: tuple[Any, ...], options: dict[str, Any]
 ) -> None:
     """Raise an error that names the argument with which `function` came to `error`, if there is one to blame."""
-    if _is_of_users(error):
+    if is_of_users(error):
         return
     X = arguments[1] if len(arguments) > 1 else options.get("X")
     if frame_library(X) is not None and not _is_ours(error):  # of a model of scikit-learn inside
@@ -146,17 +148,20 @@ def _is_ours(error: Exception) -> bool:
     return last is not None and _package(last) == "preimage"
 
 
-def _is_of_users(error: Exception) -> bool:
+def is_of_users(error: BaseException) -> bool:
     """Whether code of the user failed, which may be wrong itself, whatever the arguments are.
 
-    The standard library fails on behalf of whoever called it.
+    The standard library fails on behalf of whoever called it, and so does NumPy where a kernel of the user called it.
     """
-    packages = [_package(frame) for frame in _frames(error)]
-    failed = next((each for each in reversed(packages) if each not in sys.stdlib_module_names), None)
-    return failed is not None and failed not in WORKING
+    frames = [frame for frame in _frames(error) if _package(frame) not in sys.stdlib_module_names]
+    if not frames:
+        return False
+    called = next((place for place, frame in enumerate(frames) if _module(frame) == OF_KERNELS), len(frames))
+    is_in_kernel = any(_package(frame) not in WORKING for frame in frames[called:])
+    return is_in_kernel or _package(frames[-1]) not in WORKING
 
 
-def _frames(error: Exception) -> Iterator[TracebackType]:
+def _frames(error: BaseException) -> Iterator[TracebackType]:
     """From the frame that caught the error to the one that raised it."""
     frame = error.__traceback__
     while frame is not None:
@@ -164,8 +169,12 @@ def _frames(error: Exception) -> Iterator[TracebackType]:
         frame = frame.tb_next
 
 
+def _module(frame: TracebackType) -> str:
+    return frame.tb_frame.f_globals.get("__name__", "")
+
+
 def _package(frame: TracebackType) -> str:
-    return frame.tb_frame.f_globals.get("__name__", "").partition(".")[0]
+    return _module(frame).partition(".")[0]
 
 
 def _is_estimator(arguments: tuple[Any, ...]) -> bool:

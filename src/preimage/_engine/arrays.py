@@ -100,6 +100,16 @@ def as_points(X: Rows) -> Array:
             ) from error
 
 
+def is_objects(X: Any) -> bool:
+    """Whether X is a column of objects, as `as_objects` makes it; rows of numbers are none."""
+    return type(X) is np.ndarray and X.dtype.kind == "O" and X.ndim == 2 and X.shape[1] == 1
+
+
+def as_rows(X: Rows) -> Array:
+    """Rows of numbers as `as_points` has them, or a column of objects as it is: rows that were validated before."""
+    return X if is_objects(X) else as_points(X)
+
+
 def is_masked(X: Any) -> bool:
     """Whether X is an array of NumPy with entries behind a mask, which are missing."""
     return isinstance(X, np.ma.MaskedArray) and bool(np.ma.is_masked(X))
@@ -156,7 +166,12 @@ def from_device(values: Any) -> Any:
 
 
 def from_numpy(values: Array, device_of: Array, dtype: Any = None) -> Array:
-    """Move NumPy `values` to the namespace and device of the array `device_of`, with its dtype by default."""
+    """Move NumPy `values` to the namespace and device of the array `device_of`, with its dtype by default.
+
+    Next to a column of objects they keep their own.
+    """
+    if dtype is None and is_objects(device_of):
+        return np.asarray(values)
     dtype = device_of.dtype if dtype is None else dtype
     if is_host(device_of):
         return np.asarray(values, dtype=dtype)
@@ -207,15 +222,19 @@ def floating_type(X: Array) -> Any:
 
 
 def in_double(array: Array) -> Array:
-    """`array` in double precision, on the same device."""
+    """`array` in double precision, on the same device; a column of objects has no precision and stays."""
     if is_sparse(array):
         return array.astype(np.float64)
+    if is_objects(array):
+        return array
     xp = array_namespace(array)
     return xp.astype(array, xp.float64, copy=False)
 
 
 def in_precision(array: Array, dtype: Any) -> Array:
-    """`array` as float32 or float64, whichever the floating `dtype` of any namespace is."""
+    """`array` as float32 or float64, whichever the floating `dtype` of any namespace is; objects stay."""
+    if is_objects(array):
+        return array
     single = itemsize(dtype) == 4
     if is_sparse(array):
         return array.astype(np.float32 if single else np.float64, copy=False)

@@ -10,6 +10,7 @@ from sklearn.utils import check_array
 
 from preimage._engine.arrays import is_sparse
 from preimage._engine.frames import OBJECTS, TEXT, TIMES, frame_library
+from preimage._engine.objects import are_objects, as_objects, describe_objects
 
 # What NumPy and Python say of entries that are no numbers, and scikit-learn of those that are not finite.
 NO_NUMBERS = ("could not convert", "Unable to convert", "float() argument must be", "Cannot cast")
@@ -65,6 +66,8 @@ def refuse_words(who: str, X: Any, *, takes_categories: bool = False) -> None:
     more = f"; and {len(faults) - MOST_NAMED} more columns" if len(faults) > MOST_NAMED else ""
     it = "it" if len(faults) == 1 else "them"
     remedies = [f"Leave {it} out, or encode {it} in numbers, for instance with scikit-learn's OneHotEncoder."]
+    if len(faults) == 1 and faults[0].what == TEXT and faults[0].n_words == faults[0].n_rows:
+        remedies.append("A column of texts alone has kernels of its own: Strings in preimage.kernels.")
     if takes_categories:
         remedies.append(
             f"{who.partition('.')[0]}(categorical_features=[...]) takes the names of columns of categories."
@@ -74,6 +77,24 @@ def refuse_words(who: str, X: Any, *, takes_categories: bool = False) -> None:
     if any(fault.is_digits for fault in faults):
         remedies.append("Measurements that were read as text become numbers by astype(float).")
     raise ValueError(f"{who} needs columns of numbers: {shown}{more}. {' '.join(remedies)}")
+
+
+def refuse_texts(estimator: Any, who: str, X: Any) -> None:
+    """Refuse a list of texts or sets where rows of numbers are needed; X as given by the user."""
+    is_list = isinstance(X, (list, tuple)) or (getattr(X, "ndim", 2) == 1 and not is_sparse(X))
+    if is_list and isinstance(next(iter(X), None), (str, bytes, set, frozenset, dict)) and are_objects(X):
+        raise ValueError(
+            f"{who} needs rows of numbers; got {describe_objects(as_objects(who, X))}. {_kernels_on_objects(estimator)}"
+        )
+
+
+def _kernels_on_objects(estimator: Any) -> str:
+    if getattr(estimator, "_takes_objects", False):
+        return (
+            "Texts themselves are rows for kernel=Strings.spectrum(3) of preimage.kernels, and objects of any kind for "
+            "a function of two of them as the kernel."
+        )
+    return "Encode them in numbers, for instance by KernelPCA(kernel=Strings.spectrum(3)), or by CountVectorizer."
 
 
 def refuse_holes(who: str, X: Any, values: np.ndarray, *, fills: bool, allows_nan: bool) -> None:

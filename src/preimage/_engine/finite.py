@@ -12,7 +12,7 @@ import numpy as np
 from scipy.sparse.linalg import ArpackError, ArpackNoConvergence
 from scipy.special import log_expit, softmax
 
-from preimage._engine.arguments import blaming_arguments
+from preimage._engine.arguments import blaming_arguments, is_of_users
 from preimage._engine.arrays import (
     array_namespace,
     in_double,
@@ -88,6 +88,8 @@ class working_method(Guard):
 
     def explain(self, error: BaseException | None) -> None:
         if isinstance(error, ArpackNoConvergence):  # which says what to do
+            return
+        if error is None or is_of_users(error):
             return
         if isinstance(error, (np.linalg.LinAlgError, ArpackError)):
             raise ValueError(
@@ -260,7 +262,7 @@ def _numbers(X: Any) -> np.ndarray | None:
         return None
     try:
         return np.asarray(to_numpy(X) if is_sparse(X) or is_foreign(X) else X, dtype=float)
-    except (TypeError, ValueError):  # text, or rows that only the estimator understands
+    except Exception:  # text, or rows that only the estimator understands, whose own methods NumPy calls
         return None
 
 

@@ -307,6 +307,12 @@ def require_variance(kernel: Any, variance: float, squared_length: float, dtype:
 
 def no_variance(kernel: Any) -> ValueError:
     """The error for points that a kernel cannot tell apart."""
+    if not kernel.takes_numbers:
+        return ValueError(
+            f"The points have no variance in feature space: all objects are equal, or {kernel!r} finds nothing in "
+            "common, or no difference. Texts may be shorter than the substrings that are counted: Strings.blended(p) "
+            "counts single letters, too."
+        )
     return ValueError(
         "The points have no variance in feature space beyond rounding: all rows are equal, or the kernel "
         f"{kernel!r} cannot tell them apart (a gamma that is far too small makes every value equal; inner products of "

@@ -49,7 +49,7 @@ from preimage._engine.arrays import (
     take_rows,
     without_frame,
 )
-from preimage._engine.column_faults import refuse_columns, refuse_words
+from preimage._engine.column_faults import refuse_columns, refuse_texts, refuse_words
 from preimage._engine.finite import NOBODY, current_method, is_finite, is_moderate, refuse_far_queries, training_inputs
 from preimage._engine.frames import frame_library
 from preimage._engine.memory import memory_budget
@@ -180,6 +180,8 @@ def check_points(
             f"Found array with 0 feature(s) (shape={tuple(X.shape)}) while a minimum of 1 is required by "
             f"{type(estimator).__name__}."
         )
+    who = type(estimator).__name__ if current_method() == NOBODY else current_method()
+    refuse_texts(estimator, who, X)
     if isinstance(X, (list, tuple)):
         X = np.asarray(X)  # of which scikit-learn says better what is wrong, such as complex numbers
     with unwarned(), _blaming_columns(estimator, X, allow_missing):
@@ -194,6 +196,19 @@ def check_points(
             ensure_min_samples=min_samples,
         )
     return _in_range(estimator, canonical(checked) if is_sparse(checked) else checked, reset, precision)
+
+
+def check_object_rows(estimator: Any, X: Array, *, reset: bool, min_samples: int = 1) -> Array:
+    """Validate a column of objects for `estimator`: as many as it needs.
+
+    Objects have no columns with numbers or names, so that `estimator` has neither `n_features_in_` nor
+    `feature_names_in_` afterwards, as scikit-learn's vectorizers of texts have none.
+    """
+    if reset:
+        for name in ("n_features_in_", "feature_names_in_"):
+            estimator.__dict__.pop(name, None)
+    _check_row_count(estimator, X, min_samples)
+    return X
 
 
 def feature_names_in(estimator: Any, names: Any = None) -> np.ndarray:

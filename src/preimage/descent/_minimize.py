@@ -101,6 +101,7 @@ class Reason(StrEnum):
     VANISHING = "kernel values vanish around the start"
     RESTRICTED = "the objective has no minimum; this is the best point within the range of the data"
     DIRECT = "a closed formula gave the result"
+    NEAREST = "no other of the given rows is nearer"
     UNDEFINED = "the closed formula has no finite value"
     NOT_EXACT = "there is no exact pre-image"
     LEARNED = "no nearest image lies near the data; the learned map answered instead"

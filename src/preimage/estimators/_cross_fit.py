@@ -12,9 +12,10 @@ from sklearn.base import clone
 
 from preimage._engine.arrays import (
     array_namespace,
-    as_points,
+    as_rows,
     clamp_at_zero,
     from_numpy,
+    is_objects,
     is_sparse,
     take_rows,
     to_numpy,
@@ -354,7 +355,9 @@ def require_training_set(found: FoldMoments, model: LandmarkModel, name: str) ->
 
 def _like(rows: Rows, points: Array) -> Array:
     """Rows in the precision of the model: their values are what tells folds."""
-    rows = as_points(rows)
+    rows = as_rows(rows)
+    if is_objects(rows):
+        return rows
     return (
         rows.astype(points.dtype) if is_sparse(rows) else array_namespace(rows).astype(rows, points.dtype, copy=False)
     )
@@ -387,7 +390,7 @@ def automatic_folds(
     count = model.n_components_ if n_components is None else n_components
     points = model.subspace_.frame.points
     n = points.shape[0]
-    if model.route_ != "exact" or is_sparse(points) or not needs_folds(count, n):
+    if model.route_ != "exact" or is_sparse(points) or is_objects(points) or not needs_folds(count, n):
         return None
     if same_rows(to_numpy(points)).max() + 1 < FEWEST_ROWS:  # copies share a fold
         return None

@@ -18,6 +18,7 @@ from preimage.estimators._estimator import Estimator
 from preimage.estimators._has_landmarks import HasLandmarks
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
+    check_rows_of,
     gives_points,
     is_precomputed,
     kernel_and_inputs,
@@ -110,6 +111,7 @@ class EmpiricalKernelMap(HasLandmarks, ClassNamePrefixFeaturesOutMixin, Transfor
     True
     """
 
+    _takes_objects = True
     _parameter_constraints = {
         **KERNEL_CONSTRAINTS,
         "landmarks": ["array-like", "sparse matrix", object],
@@ -178,7 +180,7 @@ class EmpiricalKernelMap(HasLandmarks, ClassNamePrefixFeaturesOutMixin, Transfor
 
     def _chosen_points(self, X: Rows) -> Array:
         if gives_points(self.landmarks):
-            return own_copy(check_points(self, self.landmarks, reset=False), self.landmarks)
+            return own_copy(check_rows_of(self, self.kernel_, self.landmarks, reset=False, like=X), self.landmarks)
         if not uses_landmarks("A map to all rows", self.landmarks, X):
             return X
         self.landmarks_ = selected(self, self.landmarks, self.kernel_, X)
@@ -209,7 +211,7 @@ class EmpiricalKernelMap(HasLandmarks, ClassNamePrefixFeaturesOutMixin, Transfor
             expansion,
             array_namespace(expansion.coefficients).zeros_like(expansion.coefficients[0, :]),
             Coordinates(len(expansion)),
-            self.n_features_in_,
+            self._n_columns,
             getattr(self, "feature_names_in_", None),
         )
 

@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from functools import wraps
 from sys import getrefcount
 from typing import Any, Self
@@ -17,10 +17,12 @@ from preimage._engine.arguments import FROM_INSIDE, refuse_arguments
 from preimage._engine.arrays import (
     as_points,
     canonical,
+    describe_values,
     follow_rows,
     is_chunked,
     is_foreign,
     is_lazy,
+    is_objects,
     is_sparse,
     on_device,
     to_numpy,
@@ -28,6 +30,7 @@ from preimage._engine.arrays import (
 )
 from preimage._engine.finite import NOBODY, current_method, finite_result, refuse_overflowing_fit, working_method
 from preimage._engine.memory import limited_memory
+from preimage._engine.objects import are_objects, as_objects, column_of, describe_objects
 from preimage._engine.progress import progress_bar, stage
 from preimage._engine.removed import renamed
 from preimage._engine.rows import map_rows
@@ -37,11 +40,14 @@ from preimage._engine.validation import (
     check_finite_block,
     check_lazy_points,
     check_model_inputs,
+    check_object_rows,
     is_stream,
 )
 from preimage._engine.warnings import warn_user
 from preimage.estimators._input_frames import IN_INPUT_SPACE, in_frames, remember_types
+from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Expansion, Subspace
+from preimage.kernels import Kernel
 from preimage.persistence import Saved
 from preimage.solvers import PreimageResult
 
@@ -69,6 +75,8 @@ class Estimator(Saved, BaseEstimator):
 
     #: Fitted attributes that may be infinite or NaN by their meaning.
     _unbounded_attributes: tuple[str, ...] = ()
+    #: Whether rows may be objects, for kernels on objects.
+    _takes_objects: bool = False
     #: Methods whose results have the columns of the inputs, and those of them that change no entry but missing ones.
     _in_input_space: frozenset[str] = IN_INPUT_SPACE
     _completing: frozenset[str] = frozenset({"impute"})
@@ -90,11 +98,17 @@ class Estimator(Saved, BaseEstimator):
             return model.subspace_.frame
         return model.expansion_ if "expansion_" in vars(self) else model.centers_
 
+    @property
+    def _n_columns(self) -> int:
+        """Columns of inputs; objects are one."""
+        return getattr(self, "n_features_in_", 1)
+
     def _check_inputs(self, X: Rows) -> Rows:
         """Inputs for the fitted model: validated, of its library, device and precision."""
         if "n_features_in_" not in vars(self):  # tags take an eighth of the time of one row
             check_is_fitted(self)
-        return check_queries(self, X, self._vectors.coefficients)
+        vectors = self._vectors
+        return check_queries(self, X, vectors.coefficients, vectors)
 
     def _map(self, function: Callable[[Array], Array], X: Rows) -> Array:
         """`function` of validated inputs, or a pass with it over what does not fit into memory."""
@@ -164,7 +178,7 @@ def _watched(method: Callable[..., Any], fits: bool) -> Callable[..., Any]:
                     return _each_looked_at(self, result, name)
                 if type(result) is not np.ndarray or result.base is not None or getrefcount(result) > ONE_NAME:
                     result = unshared(result, [*arguments, *options.values(), *vars(self).values()])
-                result = follow_rows(_looked_at(self, result, rows, name), rows)
+                result = _with_objects(follow_rows(_looked_at(self, result, rows, name), rows))
             given = arguments[0] if arguments else options.get(first)
             return in_frames(self, method.__name__, result, given, is_called_by_user)
         except BaseException as error:
@@ -209,6 +223,13 @@ def _looked_at(estimator: Any, result: Any, rows: Rows, name: str) -> Any:
     except ValueError:  # what was fitted is looked for only now
         finite_result(values, rows, _training_points(estimator), name)
     return result
+
+
+def _with_objects(result: Any) -> Any:
+    """A result in which columns of objects, of shape (q, 1), have the shape (q,), as users pass them."""
+    if isinstance(result, PreimageResult):
+        return replace(result, points=column_of(result.points))
+    return tuple(map(column_of, result)) if type(result) is tuple else column_of(result)
 
 
 def _each_looked_at(estimator: Any, results: Iterator[Any], name: str) -> Iterator[Any]:
@@ -270,16 +291,46 @@ LAZY_ROWS = 4096
 DEVICE_ROWS = 2**15
 
 
-def check_queries(estimator: Any, X: Rows, like: Array) -> Rows:
-    """Validate inputs for a fitted model, whose arrays have the library, device and precision of `like`."""
+def check_queries(estimator: Any, X: Rows, like: Array, vectors: Any = None) -> Rows:
+    """Validate inputs for a fitted model, whose arrays have the library, device and precision of `like`.
+
+    `vectors`, or anything with a `kernel` and `points`, says whether these are objects.
+    """
     if is_stream(X):
         raise TypeError(
             f"{type(estimator).__name__} was given an iterator of blocks, which can be read once only. Pass its blocks "
             "one by one."
         )
+    if vectors is not None and is_objects(vectors.points):
+        return check_objects(estimator, vectors.kernel, X, like=vectors.points)
     if is_lazy(X):
         return check_lazy_points(estimator, X, reset=False)
     return check_model_inputs(estimator, X, fitted=like)
+
+
+def check_objects(estimator: Any, kernel: Kernel, X: Rows, *, like: Array = None, min_samples: int = 1) -> Array:
+    """Validate rows that are objects, for an estimator with a kernel on objects; a column of them, shape (n, 1).
+
+    `like` are points of a fitted model, which X is compared with; None where X is what a model is fitted to.
+    """
+    who = type(estimator).__name__
+    if like is None and not estimator._takes_objects:
+        raise UnsupportedKernelError(
+            f"{who} needs rows of numbers; the rows are objects for {kernel!r}. KernelPCA, KernelFisherDiscriminant, "
+            "KernelKMeans, KernelNoveltyDetector, machines on landmarks and neighbors in feature space take them; the "
+            f"features of KernelPCA and EmpiricalKernelMap are numbers, for {who} too."
+        )
+    if getattr(estimator, "device", None) is not None:
+        raise UnsupportedKernelError(
+            f"{who} with device={estimator.device!r} moves rows of numbers; objects stay in this process. Leave "
+            "`device` out."
+        )
+    if not (like is None or not kernel.takes_numbers or is_objects(X) or are_objects(X)):
+        raise TypeError(
+            f"{who} was fitted to {describe_objects(like)}, and takes a list of such objects; got {describe_values(X)}."
+        )
+    column = kernel.checked_objects(as_objects(who, X))
+    return check_object_rows(estimator, column, reset=like is None, min_samples=min_samples)
 
 
 def map_queries(estimator: Any, function: Callable[[Array], Array], X: Rows, like: Array) -> Array:

@@ -89,6 +89,8 @@ class Measured:
 class Neighbors(HasLandmarks, ReportsProgress, Estimator):
     """What the search for neighbours in feature space and what predicts by them share."""
 
+    _takes_objects = True
+
     n_neighbors: int
     exact: bool | str
     max_memory: int | str | None
@@ -204,7 +206,7 @@ class Neighbors(HasLandmarks, ReportsProgress, Estimator):
         points = self._measure.points
         X = np.asarray(X) if isinstance(X, np.memmap) else X
         like = self.kernel_.gram if self.kernel_.points_are_row_numbers else points
-        return check_queries(self, X, like)
+        return check_queries(self, X, like, self._measure)
 
     def _diagonal_of_queries(self, Z: Array, given: Any, needs_distances: bool) -> np.ndarray:
         """k(z, z), or numbers with which squared distances are in order and not negative, where it is not known."""

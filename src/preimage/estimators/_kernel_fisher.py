@@ -24,7 +24,6 @@ from preimage._engine.validation import (
     check_labels,
     check_lazy_points,
     check_parameters,
-    check_points,
     check_weights,
     generator,
     is_stream,
@@ -51,8 +50,10 @@ from preimage.estimators._has_landmarks import HasLandmarks
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
     about_data,
+    are_rows_of_objects,
     as_selector,
     batch_rng,
+    check_rows_of,
     decided_landmarks,
     is_precomputed,
     kernel_on_sample,
@@ -216,6 +217,7 @@ class KernelFisherDiscriminant(
     (True, 15)
     """
 
+    _takes_objects = True
     _parameter_constraints = {**FISHER_CONSTRAINTS, "alpha": [Interval(Real, 0, None, closed="left")]}
 
     @ignores_removed
@@ -333,7 +335,7 @@ class KernelFisherDiscriminant(
                     f"`classes` is {np.unique(classes).tolist()!r}; the first call of partial_fit had "
                     f"{first.classes.tolist()!r}. Leave it out, or give the same."
                 )
-            data = next_batch(self, first, X, y, sample_weight)
+            data = next_batch(self, first, X, y, sample_weight, like=scatters.points)
             options = self._options(data)
             if landmarks is None:  # points that were given stay as they are
                 scatters = scatters + scatters.batch(data, options)
@@ -473,9 +475,7 @@ class KernelFisherDiscriminant(
         expansion = self.expansion_ @ from_numpy(rule.weights, coefficients)
         output = Logistic(self.classes_, "one_vs_rest" if rule.against_rest else "softmax", rule.temperature)
         intercept = from_numpy(rule.intercept, coefficients)
-        return KernelMachine(
-            expansion, intercept, output, self.n_features_in_, getattr(self, "feature_names_in_", None)
-        )
+        return KernelMachine(expansion, intercept, output, self._n_columns, getattr(self, "feature_names_in_", None))
 
     @property
     def _n_features_out(self) -> int:
@@ -545,7 +545,7 @@ def check_rows(
     keeps_all_points = landmarks is None
     if keeps_all_points and isinstance(X, np.memmap):
         X = np.asarray(X)  # all rows are needed at once
-    given, X = X, _check_inputs(estimator, X, reset=True)
+    given, X = X, _check_inputs(estimator, kernel, X, reset=True)
     y, weights = _check_targets(estimator, X, y, sample_weight)
     if kernel.points_are_row_numbers:
         kernel = kernel.resolve(check_gram(estimator, X))
@@ -588,18 +588,20 @@ def code_rows(estimator: Any, kernel: Kernel, rows: CheckedRows, classes: Target
     return LabelledData(kernel, X, class_codes(y, classes), classes, weights, rows.kept)
 
 
-def next_batch(estimator: Any, data: LabelledData, X: Rows, y: Targets, sample_weight: Targets) -> LabelledData:
+def next_batch(
+    estimator: Any, data: LabelledData, X: Rows, y: Targets, sample_weight: Targets, *, like: Array
+) -> LabelledData:
     """A further batch of a stream, for the kernel and the classes of the first one."""
-    X = _check_inputs(estimator, X, reset=False)
+    X = _check_inputs(estimator, data.kernel, X, reset=False, like=like)
     y, weights = _check_targets(estimator, X, y, sample_weight)
     return replace(data, X=X, codes=class_codes(y, data.classes), weights=with_class_weights(estimator, y, weights))
 
 
-def _check_inputs(estimator: Any, X: Rows, *, reset: bool) -> Array:
+def _check_inputs(estimator: Any, kernel: Kernel, X: Rows, *, reset: bool, like: Array = None) -> Array:
     """Validated rows; a memory map or Dask array stays what it is."""
-    if is_lazy(X):
+    if is_lazy(X) and not are_rows_of_objects(kernel, X):
         return check_lazy_points(estimator, X, reset=reset, min_samples=1)  # which counts the rows of unknown chunks
-    return check_points(estimator, X, reset=reset)
+    return check_rows_of(estimator, kernel, X, reset=reset, like=like)
 
 
 def _check_targets(estimator: Any, X: Array, y: Targets, sample_weight: Targets) -> tuple[Array, Array | None]:

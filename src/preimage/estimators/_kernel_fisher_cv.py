@@ -180,6 +180,7 @@ class KernelFisherDiscriminantCV(
     True
     """
 
+    _takes_objects = True
     _parameter_constraints = {
         **{name: value for name, value in FISHER_CONSTRAINTS.items() if name != "gamma"},
         "gammas": ["array-like", None],
@@ -382,7 +383,8 @@ class KernelFisherDiscriminantCV(
         searched = ("gammas", "alphas", "cv", "scoring", "n_jobs")
         shared = {name: value for name, value in self.get_params(deep=False).items() if name not in searched}
         model = KernelFisherDiscriminant(**params, **shared)
-        model.n_features_in_ = self.n_features_in_
+        if "n_features_in_" in vars(self):
+            model.n_features_in_ = self.n_features_in_
         return model
 
     def _kernel(self, gamma: Any) -> Kernel:

@@ -11,9 +11,11 @@ import scipy
 from preimage._engine.arrays import (
     array_namespace,
     as_points,
+    as_rows,
     in_memory,
     is_chunked,
     is_lazy,
+    is_objects,
     is_sparse,
     itemsize,
     own_copy,
@@ -22,6 +24,7 @@ from preimage._engine.arrays import (
 )
 from preimage._engine.finite import training_inputs
 from preimage._engine.memory import memory_budget
+from preimage._engine.objects import are_objects
 from preimage._engine.typing import Array, Rows, Seed, Targets
 from preimage._engine.validation import (
     Interval,
@@ -38,6 +41,7 @@ from preimage._engine.validation import (
     with_weight,
 )
 from preimage._models.components import LandmarkModel
+from preimage.estimators._estimator import check_objects
 from preimage.estimators._relevant_kernel import learns_relevance, relevant_kernel, without_learned
 from preimage.kernels import Kernel, Scaled, ShiftedInputs, Sum, as_kernel
 from preimage.kernels._bandwidth import CLASS_RULES, GAMMA, RECONSTRUCTION
@@ -111,8 +115,8 @@ def kernel_and_inputs(
         Whether parameters of the kernel that wait for data are found; otherwise the caller does that.
     """
     without_learned(estimator)
-    checked = check_points(estimator, X, reset=True, min_samples=min_samples)
     kernel = named_kernel(estimator, symmetric=symmetric)
+    checked = check_rows_of(estimator, kernel, X, reset=True, min_samples=min_samples)
     if kernel.points_are_row_numbers:
         checked = check_gram(estimator, checked, centered=centered)
     elif copy:
@@ -129,6 +133,27 @@ def kernel_and_inputs(
     kernel = kernel.resolve(checked if weights is None or kernel.is_resolved else repeated(checked, weights))
     checked = moderate_inputs(type(estimator).__name__, kernel, checked)
     return _sharing(kernel, checked), checked
+
+
+def are_rows_of_objects(kernel: Kernel, X: Rows) -> bool:
+    """Whether rows that a user gave are objects for this kernel; a function of two rows takes what it is given."""
+    return kernel.takes_objects and (not kernel.takes_numbers or are_objects(X))
+
+
+def check_rows_of(
+    estimator: Any, kernel: Kernel, X: Rows, *, reset: bool = True, like: Array = None, min_samples: int = 1
+) -> Array:
+    """Validate rows for an estimator with this kernel: rows of numbers, see `check_points`, or a column of objects.
+
+    Without `reset`, `like` are points of a fitted model, which say what its rows are.
+    """
+    if not reset and is_objects(like):
+        return check_objects(estimator, kernel, X, like=like, min_samples=min_samples)
+    if reset and are_rows_of_objects(kernel, X):
+        return check_objects(estimator, kernel, X, min_samples=min_samples)
+    if not kernel.takes_numbers:
+        return kernel.rows(X)  # which says why it takes neither
+    return check_points(estimator, X, reset=reset, min_samples=min_samples)
 
 
 def _sharing(kernel: Kernel, X: Array) -> Kernel:
@@ -215,9 +240,9 @@ def _width_sample(kernel: Kernel, X: Rows, rng: np.random.Generator) -> Array:
     if is_chunked(X) and kernel.is_resolved:
         return as_points(take_rows(X, np.arange(min(n, TRIAL_ROWS))))
     if n <= WIDTH_ROWS:
-        rows = as_points(in_memory(X))
+        rows = as_rows(in_memory(X))
         return own_copy(rows, X) if kernel.keeps_data else rows
-    return as_points(take_rows(X, np.sort(rng.choice(n, WIDTH_ROWS, replace=False))))
+    return as_rows(take_rows(X, np.sort(rng.choice(n, WIDTH_ROWS, replace=False))))
 
 
 def about_data(kernel: Kernel, X: Rows) -> Kernel:
@@ -225,7 +250,7 @@ def about_data(kernel: Kernel, X: Rows) -> Kernel:
 
     Only for methods that centre in feature space; see `Kernel.recentered`. Of lazy data the first rows are used.
     """
-    if is_sparse(X) or kernel.recentered(np.zeros(X.shape[1])) is kernel:
+    if is_sparse(X) or is_objects(X) or kernel.recentered(np.zeros(X.shape[1])) is kernel:
         return kernel
     X = as_points(take_rows(X, np.arange(min(ORIGIN_ROWS, X.shape[0])))) if is_lazy(X) else X
     xp = array_namespace(X)
@@ -269,9 +294,17 @@ def is_precomputed(kernel: Any) -> bool:
 def with_kernel_tags(tags: Any, kernel: Any) -> Any:
     """scikit-learn's tags of a transformer with a kernel."""
     tags.input_tags.sparse = True
+    tags = with_object_tags(tags, kernel)
     tags.input_tags.pairwise = is_precomputed(kernel)
     tags.transformer_tags.preserves_dtype = ["float64", "float32"]
     return with_array_tag(tags)
+
+
+def with_object_tags(tags: Any, kernel: Any) -> Any:
+    """Tell scikit-learn that rows are no table where a kernel takes objects alone."""
+    if isinstance(kernel, Kernel) and kernel.takes_objects and not kernel.takes_numbers:
+        tags.input_tags.two_d_array, tags.input_tags.one_d_array, tags.input_tags.string = False, True, True
+    return tags
 
 
 def with_array_tag(tags: Any) -> Any:
@@ -429,8 +462,10 @@ def landmark_inputs(
         advice = f"Give {type(estimator).__name__} the kernel itself and the inputs, or pass X.compute()."
         require_in_memory(X, "A precomputed kernel needs its matrix", advice)
         X = np.asarray(X) if isinstance(X, np.memmap) else X  # the matrix is looked at as a whole
-    check = check_lazy_points if is_lazy(X) else check_points
-    X = check(estimator, X, reset=True, min_samples=min_samples)  # which counts the rows of unknown chunks
+    if is_lazy(X) and not are_rows_of_objects(kernel, X):
+        X = check_lazy_points(estimator, X, reset=True, min_samples=min_samples)  # which counts rows of unknown chunks
+    else:
+        X = check_rows_of(estimator, kernel, X, reset=True, min_samples=min_samples)
     weights = check_weights(estimator, in_memory(sample_weight), X.shape[0])
     if is_precomputed:
         kernel = kernel.resolve(check_gram(estimator, X))

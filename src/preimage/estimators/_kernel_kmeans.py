@@ -182,6 +182,7 @@ class KernelKMeans(
     ((300, 2), True)
     """
 
+    _takes_objects = True
     _parameter_constraints = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         **KERNEL_CONSTRAINTS,
@@ -368,7 +369,9 @@ class KernelKMeans(
             raise UnsupportedKernelError(
                 "A precomputed kernel has no inputs to go back to. Give KernelKMeans the kernel itself and the inputs."
             )
-        solver, centers = as_preimage(self.preimage).for_vectors(self.kernel_), self.centers_
+        centers, solver = self.centers_, as_preimage(self.preimage)
+        solver.require_inputs_like(centers.points)
+        solver = solver.for_vectors(self.kernel_, centers.points)
         if isinstance(solver, TargetSolver):
             result = solver.solve(centers)
         else:
@@ -493,7 +496,7 @@ class KernelKMeans(
         return KernelMachine(
             *pairwise_boundaries(self.centers_, first, second),
             Binary(np.arange(2)) if k == 2 else OneVsOne(np.arange(k)),
-            self.n_features_in_,
+            self._n_columns,
             getattr(self, "feature_names_in_", None),
         )
 

@@ -28,7 +28,6 @@ from preimage._engine.validation import (
     StrOptions,
     check_lazy_points,
     check_parameters,
-    check_points,
     check_weights,
     is_stream,
     refuse_stream,
@@ -44,10 +43,13 @@ from preimage.estimators._estimator import (
 from preimage.estimators._has_landmarks import HasLandmarks
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
+    are_rows_of_objects,
+    check_rows_of,
     is_precomputed,
     named_kernel,
     uses_landmarks,
     with_array_tag,
+    with_object_tags,
 )
 from preimage.estimators._kernel_pca import KernelPCA
 from preimage.estimators._left_out_distances import (
@@ -169,6 +171,7 @@ class KernelNoveltyDetector(HasLandmarks, ReportsProgress, OutlierMixin, Estimat
     array([ 1, -1, -1])
     """
 
+    _takes_objects = True
     _parameter_constraints = {
         "contamination": [Interval(Real, 0, 0.5, closed="right"), StrOptions({"auto"})],
         **KERNEL_CONSTRAINTS,
@@ -375,12 +378,13 @@ class KernelNoveltyDetector(HasLandmarks, ReportsProgress, OutlierMixin, Estimat
         method = "Detection on all rows"
         if is_lazy(X) and not uses_landmarks(method, self.landmarks, X, self.max_memory, takes_chunks=True):
             X = X if is_chunked(X) else np.asarray(X)
-            return in_double(check_points(self, X, reset=True, min_samples=2))
+            return in_double(check_rows_of(self, named_kernel(self), X, min_samples=2))
         return self._checked(X, reset=True)
 
     def _checked(self, X: Rows, *, reset: bool) -> Rows:
-        if not is_lazy(X):
-            return in_double(check_points(self, X, reset=reset, min_samples=2))
+        kernel = named_kernel(self)
+        if not is_lazy(X) or are_rows_of_objects(kernel, X):
+            return in_double(check_rows_of(self, kernel, X, reset=reset, min_samples=2))
         X = check_lazy_points(self, X, reset=reset, min_samples=2)
         return X.astype(np.float64) if is_chunked(X) else X
 
@@ -443,7 +447,7 @@ class KernelNoveltyDetector(HasLandmarks, ReportsProgress, OutlierMixin, Estimat
             functions,
             array_namespace(frame.coefficients).zeros_like(self.kernel_pca_.eigenvalues_),
             DistanceDetection(len(functions), length, self.offset_),
-            self.n_features_in_,
+            self._n_columns,
             getattr(self, "feature_names_in_", None),
         )
 
@@ -457,7 +461,7 @@ class KernelNoveltyDetector(HasLandmarks, ReportsProgress, OutlierMixin, Estimat
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        return with_array_tag(tags)
+        return with_array_tag(with_object_tags(tags, self.kernel))
 
 
 def _recognised(X: Rows, distances: np.ndarray) -> tuple[TrainingRows | None, np.ndarray]:

@@ -109,7 +109,8 @@ class KernelPCA(HasLandmarks, ComponentPictures):
         Number of components, or the fraction of the variance they must explain, or None for all.
     kernel : str, callable or Kernel, default="rbf"
         A name ("linear", "poly", "sigmoid", "cosine", "laplacian", "precomputed", ...), a function ``k(x, y)``, or a
-        `Kernel` of `preimage.kernels`, which carries its own parameters.
+        `Kernel` of `preimage.kernels`, which carries its own parameters. With `Strings` rows are a list of texts; with
+        a function they may be a list of any objects.
     gamma : float, str or None, default=None
         Width; None is 1 / n_features. "median", "p5", "reconstruction" and others follow the data; "relevance" learns
         a width for each column from labels or numbers, `fit(X, y)`.
@@ -181,6 +182,7 @@ class KernelPCA(HasLandmarks, ComponentPictures):
 
     landmarks_: Landmarks | None
 
+    _takes_objects = True
     _parameter_constraints = {
         "n_components": [
             Interval(Integral, 1, None, closed="left"),
@@ -260,8 +262,9 @@ class KernelPCA(HasLandmarks, ComponentPictures):
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n, d)
-            Or a symmetric matrix of shape (n, n) for a precomputed kernel; or a Dask array. With `landmarks`, also a
-            memory map or an iterator of arrays, which is read once (see `partial_fit`).
+            Or a symmetric matrix of shape (n, n) for a precomputed kernel; or a list of n objects for a kernel on
+            objects; or a Dask array. With `landmarks`, also a memory map or an iterator of arrays, which is read once
+            (see `partial_fit`).
         y : array of shape (n,), optional
             Class labels for a rule that finds the width from class means, such as ``gamma="enclosing_ball"``, labels or
             targets for ``gamma="relevance"``; ignored otherwise.
@@ -447,6 +450,8 @@ class KernelPCA(HasLandmarks, ComponentPictures):
         check_is_fitted(self)
         self._require_inputs()
         like = self.subspace_.frame.coefficients
+        if is_robust:
+            self._require_numbers("denoise with a `loss`", "Without a loss it gives the nearest training rows.")
         X = check_incomplete(self, X, reset=False, like=like) if is_robust else self._check_inputs(X)
         with self._working():
             return all_denoised(self, X, self._denoiser(X, n_components, cross_fit, options), options)
@@ -570,6 +575,11 @@ class KernelPCA(HasLandmarks, ComponentPictures):
         """
         X = self._check_inputs(X)
         self._require_inputs()
+        self._require_numbers(
+            "score, the error of reconstruction in input space,",
+            "score_samples and reconstruction_error measure distances in feature space; as `scoring` of a search give "
+            "lambda model, X, y=None: model.score_samples(X).mean().",
+        )
         weights = check_weights(self, in_memory(sample_weight), X.shape[0])
         subspace = self.subspace_
         solver = self.preimage_.ready(subspace, with_start=False)
@@ -618,6 +628,7 @@ class KernelPCA(HasLandmarks, ComponentPictures):
         """
         check_is_fitted(self)
         super()._require_inputs()
+        self._require_numbers("impute", "Objects have no entries that could be missing.")
         return imputed(self, X, self._leading(n_components, self.n_components_), noise)
 
     def with_components(self, components: Array) -> Self:

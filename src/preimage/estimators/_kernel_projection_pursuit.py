@@ -146,6 +146,7 @@ class KernelProjectionPursuit(HasLandmarks, ExpansionFeatures, ComponentPictures
     array([ 5. , -1.7])
     """
 
+    _takes_objects = True
     _parameter_constraints = {
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         **TRANSFORMER_CONSTRAINTS,

@@ -35,6 +35,7 @@ from preimage.estimators._kernel_input import (
     landmark_inputs,
     named_kernel,
     with_array_tag,
+    with_object_tags,
 )
 from preimage.estimators._relevant_kernel import learns_relevance, relevant_kernel
 from preimage.feature_space import Expansion
@@ -64,6 +65,8 @@ class LabelledRows:
 class LandmarkMachine(HasLandmarks, ReportsProgress, Estimator, ABC):
     """Functions on landmarks; subclasses say how they are fitted, and what their values mean."""
 
+    _takes_objects = True
+
     landmarks: int | str | LandmarkSelector
     kernel: Any
     random_state: Seed
@@ -81,7 +84,8 @@ class LandmarkMachine(HasLandmarks, ReportsProgress, Estimator, ABC):
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n, d)
-            Or a symmetric matrix of shape (n, n) for a precomputed kernel. A memory map or a Dask array is read block
+            Or a symmetric matrix of shape (n, n) for a precomputed kernel, or a list of n objects for a kernel on
+            objects. A memory map or a Dask array is read block
             by block, where its blocks are: once, and once more where a penalty is chosen by leave-one-out errors.
             Linear programs hold its kernel values with the landmarks in memory.
         y : array of shape (n,), or (n, k) for a regressor
@@ -182,7 +186,10 @@ class LandmarkMachine(HasLandmarks, ReportsProgress, Estimator, ABC):
         machine = self._kernel_machine()  # which checks that the model is fitted
         fitted = machine.expansion.coefficients
         return map_queries(
-            self, lambda rows: function(machine.output, machine(rows)), check_queries(self, X, fitted), fitted
+            self,
+            lambda rows: function(machine.output, machine(rows)),
+            check_queries(self, X, fitted, machine.expansion),
+            fitted,
         )
 
     def _kernel_machine(self) -> KernelMachine:
@@ -191,13 +198,14 @@ class LandmarkMachine(HasLandmarks, ReportsProgress, Estimator, ABC):
             self.expansion_,
             self.intercept_,
             self._output,
-            self.n_features_in_,
+            self._n_columns,
             getattr(self, "feature_names_in_", None),
         )
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags = with_object_tags(tags, self.kernel)
         tags.input_tags.pairwise = is_precomputed(self.kernel)
         return with_array_tag(tags)
 

@@ -8,10 +8,11 @@ import numpy as np
 
 from preimage._engine.arrays import (
     array_namespace,
-    as_points,
+    as_rows,
     from_numpy,
     in_memory,
     is_foreign,
+    is_objects,
     is_sparse,
     on_device,
     take_rows,
@@ -137,12 +138,16 @@ def _sums_over_rows(model: Any, X: Rows) -> tuple[Callable[[np.ndarray], np.ndar
     Sums are projected to the span of the axes of the model, without loss where it is that of X.
     """
     frame = model.subspace_.frame
-    moved: Callable[[Rows], Array] = as_points
+    moved: Callable[[Rows], Array] = as_rows
     if _streams_through_device(model):
-        moved = lambda rows: on_device(to_numpy(to_dense(as_points(rows))), model.device)
+        moved = lambda rows: on_device(to_numpy(to_dense(as_rows(rows))), model.device)
         frame = frame.converted(lambda array: on_device(to_numpy(array), model.device))
     kernel, axes = frame.kernel, frame.coefficients
-    here = lambda rows: moved(rows) if is_sparse(rows) else array_namespace(axes).astype(moved(rows), axes.dtype)
+
+    def here(rows: Rows) -> Array:
+        if is_sparse(rows) or is_objects(rows):
+            return moved(rows)
+        return array_namespace(axes).astype(moved(rows), axes.dtype)
 
     def on_points(rows: Array, masses: np.ndarray) -> Array:
         return Expansion(kernel, here(rows), from_numpy(masses[:, None], axes))(frame.points)

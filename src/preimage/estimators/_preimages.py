@@ -10,6 +10,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._engine.arrays import array_namespace, in_precision, is_chunked, is_lazy, to_numpy
+from preimage._engine.objects import refuse_objects
 from preimage._engine.progress import ReportsProgress
 from preimage._engine.typing import Array, Rows
 from preimage._engine.validation import check_coordinate_shape, check_coordinates, require_in_memory
@@ -234,10 +235,15 @@ class PreimageTransformer(ReportsProgress, ClassNamePrefixFeaturesOutMixin, Tran
                 "the inputs."
             )
 
+    def _require_numbers(self, what: str, instead: str) -> None:
+        """Refuse what is arithmetic on inputs where these are objects; `instead` says what there is."""
+        refuse_objects(f"{type(self).__name__}.{what}", self._vectors.points, instead)
+
     def _fitted_preimage(self, solver: Preimage, X: Rows) -> Preimage:
         """The solver, made ready for the subspace; from lazy rows it learns from some of them."""
         if self.kernel_.points_are_row_numbers:
             return solver  # a precomputed kernel has no inputs to go back to; `inverse_transform` says so
+        solver.require_inputs_like(self.subspace_.frame.points)
         if is_lazy(X):
             X = training_sample(X) if solver.learns else self._vectors.points
         return solver.fit(self.subspace_, X)
@@ -258,7 +264,7 @@ class PreimageTransformer(ReportsProgress, ClassNamePrefixFeaturesOutMixin, Tran
 
     def _machine_of(self, expansion: Expansion, intercept: Array, weights: np.ndarray | None = None) -> KernelMachine:
         output, names = Coordinates(self.n_components_), getattr(self, "feature_names_in_", None)
-        return KernelMachine(expansion, intercept, output, self.n_features_in_, names, weights)
+        return KernelMachine(expansion, intercept, output, self._n_columns, names, weights)
 
     @property
     def _n_features_out(self) -> int:
@@ -352,6 +358,7 @@ class ComponentPictures(PreimageTransformer):
         """
         check_is_fitted(self)
         self._require_inputs()
+        self._require_numbers("component_images", "component_preimages() has the training rows along the components.")
         return basis_images(self._axes(n_components), self.n_features_in_)
 
     def _axes(self, n_components: int | None) -> Expansion:

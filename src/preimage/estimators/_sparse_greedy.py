@@ -19,7 +19,6 @@ from preimage._engine.validation import (
     Interval,
     StrOptions,
     check_labels,
-    check_model_inputs,
     check_parameters,
     count_rows,
 )
@@ -144,7 +143,7 @@ class SparseGreedyModel(LandmarkMachine):
         """
         regression = self._require_path("staged_predict")
         output = self._kernel_machine().output
-        X = check_model_inputs(self, X, fitted=self.expansion_.coefficients)
+        X = self._check_inputs(X)
         for values in regression.staged_values(X):
             yield follow_rows(output.predict(values), X)
 

@@ -105,6 +105,7 @@ class SparseKernelFeatureAnalysis(HasLandmarks, ExpansionFeatures):
     array([1., 1., 1.])
     """
 
+    _takes_objects = True
     _parameter_constraints = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
         **TRANSFORMER_CONSTRAINTS,

@@ -1,15 +1,17 @@
 """Which rows of X were in the training set."""
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from hashlib import blake2b
 
 import numpy as np
 from scipy import sparse
 
-from preimage._engine.arrays import in_memory, is_lazy, is_sparse
+from preimage._engine.arrays import in_memory, is_lazy, is_objects, is_sparse
+from preimage._engine.objects import object_key
 from preimage._engine.rows import map_rows
 from preimage._engine.typing import Rows
 from preimage._engine.validation import count_rows
+from preimage.exceptions import UnsupportedKernelError
 
 # A row is one of the training set when its projections on this many random directions agree with those of a training
 # row. Four agree by chance, within the tolerances below, once in 10²⁰ pairs; each costs one product with X.
@@ -35,12 +37,17 @@ class TrainingRows:
     """
 
     def __init__(self, X: Rows) -> None:
+        self.objects: dict[Hashable, int] = {}
         self.projections: np.ndarray | None = None
         self.order: np.ndarray | None = None
         self.tolerance = 0.0
         values = _projections(X)
         finite = np.zeros(count_rows(X), dtype=bool) if values is None else np.isfinite(values).all(axis=1)
         self.digests: dict[str, int] = {}
+        if is_objects(X) and not _are_texts(X):
+            for row, each in enumerate(X[:, 0]):
+                self.objects.setdefault(object_key(each), row)
+            return
         for row, key in _digests(X, np.flatnonzero(~finite)):
             self.digests.setdefault(key, row)
         if values is not None and finite.any():
@@ -67,6 +74,8 @@ class TrainingRows:
     def find(self, X: Rows) -> np.ndarray:
         """The number of the training row that each row of X is, the first of equal ones, or -1; shape (m,)."""
         found = np.full(count_rows(X), -1, dtype=np.intp)
+        if getattr(self, "objects", None):  # files of earlier versions have no such field
+            return np.array([self.objects.get(object_key(each), -1) for each in X[:, 0]], dtype=np.intp)
         values = _projections(X)
         # Projections of rows with missing values are NaN; such rows are compared by digests of their bytes.
         finite = np.zeros(len(found), dtype=bool) if values is None else np.isfinite(values).all(axis=1)
@@ -87,6 +96,9 @@ class TrainingRows:
 
 def same_rows(X: Rows) -> np.ndarray:
     """A number for each row of X, counted from 0 by first appearance; equal rows have the same one. Shape (n,)."""
+    if is_objects(X):
+        seen: dict[Hashable, int] = {}
+        return np.array([seen.setdefault(object_key(each), len(seen)) for each in X[:, 0]], dtype=np.intp)
     n, values = count_rows(X), _projections(X)
     if values is None:
         suspects = np.arange(n)
@@ -105,7 +117,16 @@ def same_rows(X: Rows) -> np.ndarray:
 
 def row_numbers(X: Rows) -> np.ndarray:
     """A pseudorandom number for each row of X that depends on its values only: for equal rows the same. Shape (n,)."""
+    if is_objects(X) and not _are_texts(X):
+        raise UnsupportedKernelError(
+            "cross_fit on landmarks tells rows by their values, which objects other than texts do not show. Use "
+            "landmarks=None, where training rows are recognised."
+        )
     return np.array([int(key[:15], 16) for _, key in _digests(X, np.arange(count_rows(X)))], dtype=np.int64)
+
+
+def _are_texts(X: Rows) -> bool:
+    return all(isinstance(each, str) for each in X[:, 0])
 
 
 def _rounding(values: np.ndarray, precision: int) -> float:
@@ -124,6 +145,9 @@ def _digests(X: Rows, rows: np.ndarray) -> Iterable[tuple[int, str]]:
         keys = [_digest(X.indices[start:stop], X.data[start:stop]) for start, stop in bounds]
         return zip(rows.tolist(), keys, strict=True)
     X = np.asarray(X)
+    if is_objects(X):  # texts
+        keys = [blake2b(str(each).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest() for each in X[rows, 0]]
+        return zip(rows.tolist(), keys, strict=True)
     if X.dtype.kind not in "biuf":
         keys = [blake2b(repr(row.tolist()).encode(), digest_size=16).hexdigest() for row in X[rows]]
     else:

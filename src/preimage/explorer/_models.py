@@ -10,6 +10,7 @@ from sklearn.decomposition import KernelPCA as PlainKernelPCA
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._engine.arrays import to_dense, to_numpy
+from preimage._engine.objects import refuse_objects
 from preimage._engine.warnings import unwarned
 from preimage.estimators import (
     CompressedTransformer,
@@ -294,6 +295,7 @@ def _on_plain_points(
     if origin is not None and origin.points is not functions.points:
         both = Expansion.join([functions, origin])
         functions, origin = both[: len(functions)], both[len(functions) :]
+    refuse_objects("explore", functions.points, "Draw transform(X), or the nearest rows of components, by matplotlib.")
     points = _double(functions.points)
     require_moderate(points, "the points of the model")
     if shift is not None:

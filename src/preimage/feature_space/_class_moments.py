@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from preimage._engine.arrays import as_points, from_numpy, in_double, take_rows, to_numpy
+from preimage._engine.arrays import as_rows, from_numpy, in_double, take_rows, to_numpy
 from preimage._engine.rows import sum_rows
 from preimage._engine.typing import Array, Rows
 from preimage.feature_space._moments import BLOCK, ShiftedValues
@@ -97,7 +97,7 @@ class ClassMoments:
         def block(rows: Array, codes: Array, weights: Array | None) -> ClassMoments:
             # About a row of the block: kernel values of wide kernels are nearly constant, and squares of them would
             # lose digits.
-            Y, shift = values_of(rows if as_numbers else in_double(as_points(rows)))
+            Y, shift = values_of(rows if as_numbers else in_double(as_rows(rows)))
             if factor is not None:
                 B = from_numpy(factor, Y)
                 Y, shift = Y @ B, shift @ B

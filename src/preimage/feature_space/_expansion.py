@@ -16,11 +16,13 @@ from preimage._engine.arrays import (
     epsilon,
     from_numpy,
     is_masked,
+    is_objects,
     is_sparse,
     own_copy,
     take_rows,
     to_numpy,
 )
+from preimage._engine.objects import object_numbers
 from preimage._engine.typing import Array
 from preimage._engine.warnings import unwarned
 from preimage.feature_space._gram import Gram
@@ -32,6 +34,8 @@ from preimage.kernels import FreeWidthGaussian, Kernel, Prepared, is_profile
 FEW_QUERIES = 512
 FEW_VALUES = 2**20
 SMALL_COPY = 32 * 2**20
+# Letters of texts up to which their counts of substrings are kept: some 60 bytes for each, as much as a small copy.
+FEW_LETTERS = 2**19
 
 
 class Expansion:
@@ -42,7 +46,7 @@ class Expansion:
     kernel : Kernel
         With all parameters resolved.
     points : array of shape (n, d)
-        The points x; without any, n = 0, all vectors are zero.
+        The points x; without any, n = 0, all vectors are zero. Of a kernel on objects a column of them, shape (n, 1).
     coefficients : array of shape (n, k)
         The coefficients α, one column per vector.
     squared_norms : array of shape (k,), optional
@@ -74,6 +78,7 @@ class Expansion:
     ) -> None:
         for name, array in (("points", points), ("coefficients", coefficients)):
             is_plain = type(array) is not np.ndarray or array.dtype.kind in "fiu"
+            is_plain = is_plain or (name == "points" and is_objects(array))
             if getattr(array, "ndim", None) != 2 or not is_plain or is_masked(array):
                 raise TypeError(
                     f"An Expansion needs `{name}` as an array of two dimensions with real numbers; got "
@@ -224,6 +229,8 @@ class Expansion:
         if not (isinstance(Z, np.ndarray) and isinstance(self.points, np.ndarray)):
             return False
         few = Z.shape[0] <= FEW_QUERIES and Z.shape[0] * self.points.shape[0] <= FEW_VALUES
+        if is_objects(self.points):
+            return few and sum(len(each) for each in self.points[:, 0] if isinstance(each, str)) <= FEW_LETTERS
         is_prepared = is_profile(self.kernel) or isinstance(self.kernel, FreeWidthGaussian)
         return few and self.points.nbytes <= SMALL_COPY and is_prepared
 
@@ -269,7 +276,8 @@ ROUNDING = 64
 def distinct_rows(points: Array) -> tuple[np.ndarray, np.ndarray]:
     """Where each distinct row comes first, and for every row which of the distinct ones it is.
 
-    The order of the distinct rows depends on their values alone, not on the order in which they come.
+    The order of the distinct rows depends on their values alone, not on the order in which they come; objects other
+    than texts are in the order of their first appearance.
     """
     _, first, numbers = np.unique(_comparable(points), axis=0, return_index=True, return_inverse=True)
     return first, numbers.reshape(-1)
@@ -314,6 +322,8 @@ def distinct_images(gram: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _comparable(points: Array) -> np.ndarray:
     """Rows of numbers that are equal exactly for equal points; −0 is 0."""
+    if is_objects(points):
+        return object_numbers(points)[:, None]
     if not is_sparse(points):
         return to_numpy(points) + 0
     points = points.tocsr(copy=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property, partial
 from typing import Any
 
@@ -20,6 +21,7 @@ from preimage._engine.arrays import (
 )
 from preimage._engine.lapack import symmetric_multiplier
 from preimage._engine.linalg import product, symmetric_product
+from preimage._engine.progress import stage
 from preimage._engine.rows import (
     PANEL_COLUMNS,
     PANEL_ROWS,
@@ -53,6 +55,9 @@ WORTH_THREADS_ENTRIES = 2**17
 # Threads up to which a symmetric product is faster with tiles that stay in a second-level cache. With more, threads
 # wait for the interpreter more often than tiles are worth.
 FEW_THREADS = 4
+# Rows and columns of tiles of a kernel whose values are computed one by one in Python: 4,096 calls take some
+# milliseconds at least, so that tiles cost nothing, and seconds where the function is slow, after which progress shows.
+PAIR_TILE = 64, 64
 # Memory for a held matrix, relative to its entries: some room for work on them.
 ROOM_FOR_WORK = 1.25
 
@@ -211,6 +216,8 @@ class Gram:
         if self._has_panels:
             return self._filled_by_panels(panel_rows(n, m))
         row_step, column_step = block_shape(self.X, m)
+        if self.kernel.evaluates_pairs and not is_block_shape_forced():
+            row_step, column_step = PAIR_TILE
         if self.is_symmetric:
             # The first tile of a row of tiles then contains the square on the diagonal.
             column_step = max(row_step, column_step)
@@ -235,8 +242,20 @@ class Gram:
             if columns.start == rows.start:
                 out[rows, rows] = _mean_with_transpose(out[rows, rows])
 
-        for_blocks(fill_and_mirror if self.is_symmetric else fill, tiles, self.X, self._right)
+        with self._stage(len(tiles)) as advance:
+
+            def fill_and_tell(tile: tuple[slice, slice]) -> None:
+                (fill_and_mirror if self.is_symmetric else fill)(tile)
+                advance()
+
+            for_blocks(fill_and_tell, tiles, self.X, self._right)
         return out
+
+    def _stage(self, n_tiles: int) -> AbstractContextManager[Callable[..., None]]:
+        """Where functions of users are called for many pairs, their progress; nothing for other kernels."""
+        if self.kernel.evaluates_pairs and n_tiles > 1:
+            return stage("Kernel values of pairs", n_tiles)
+        return nullcontext(lambda: None)
 
     @property
     def _has_panels(self) -> bool:
@@ -543,6 +562,11 @@ def require_finite(values: Array, kernel: Any) -> None:
     """Raise when kernel values overflow or are undefined."""
     xp = array_namespace(values)
     if not bool(xp.all(xp.isfinite(values))):
+        if kernel.evaluates_pairs:
+            raise ValueError(
+                f"The function of {kernel!r} answers NaN or infinity for some pairs of rows. A kernel is a number for "
+                "any two of them: look for pairs without anything in common, and for empty ones."
+            )
         raise ValueError(
             f"The kernel {kernel!r} gives NaN or infinite values on these data. Scale the data, or lower gamma or the "
             "degree (for polynomials of many variables, gamma = 1/n_features keeps values near one)."

@@ -12,6 +12,7 @@ import numpy as np
 from preimage._engine.arrays import (
     array_namespace,
     as_points,
+    as_rows,
     concat_rows,
     device_kwargs,
     from_numpy,
@@ -226,7 +227,7 @@ class KernelMoments:
         def block(rows: Array, weights: Array | None) -> _Sums:
             rows = check_finite_block(who, as_points(rows)) if from_disk else rows
             rows = rows if to_device is None else to_device(rows)
-            return _Sums.of(kernel, values_of, rows if kernel.points_are_row_numbers else as_points(rows), weights)
+            return _Sums.of(kernel, values_of, rows if kernel.points_are_row_numbers else as_rows(rows), weights)
 
         n_rows = _even_rows(X, available_threads()) if to_device is None else _device_rows(points.shape[0])
         sums = sum_rows(block, X, weights, rows=n_rows, device_of=points, message="Learning from rows")

@@ -8,6 +8,7 @@ from preimage._engine.arrays import array_namespace, as_points, from_numpy, is_s
 from preimage._engine.finite import finite_result, training_inputs, working_method
 from preimage._engine.linalg import rank_tolerance
 from preimage._engine.typing import Array, Rows
+from preimage.exceptions import UnsupportedKernelError
 from preimage.geometry._jet import METRIC, diagonal_jet
 from preimage.kernels import Kernel
 
@@ -22,6 +23,11 @@ def check_geometry(who: str, kernel: Kernel, X: Rows) -> tuple[np.ndarray, Calla
         raise TypeError(
             f"{who} needs a kernel of preimage.kernels, such as Polynomial(3); got {kernel!r}. A fitted model has its "
             "own as `kernel_`."
+        )
+    if not kernel.takes_numbers:
+        raise UnsupportedKernelError(
+            f"{who} needs a kernel on rows of numbers; {kernel!r} compares objects. "
+            "preimage.testing.check_kernel(kernel, objects) tests such a kernel."
         )
     given = as_points(X)
     if given.ndim != 2 or 0 in given.shape:

@@ -39,6 +39,7 @@ from preimage.kernels._radial import (
     RationalQuadratic,
     Student,
 )
+from preimage.kernels._strings import Strings
 from preimage.kernels._transformed import Cosine, Iterated, MappedInputs, Normalized, ScaledInputs, ShiftedInputs
 from preimage.kernels._warped import Warped
 
@@ -69,6 +70,7 @@ __all__ = [
     "ScaledInputs",
     "Sigmoid",
     "SquaredDistance",
+    "Strings",
     "Student",
     "Warped",
     "Width",

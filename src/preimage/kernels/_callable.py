@@ -7,7 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from preimage._engine.arrays import array_namespace, epsilon, from_numpy, take_rows, to_dense, to_numpy
+from preimage._engine.arrays import array_namespace, epsilon, from_numpy, is_objects, take_rows, to_dense, to_numpy
+from preimage._engine.objects import column_of
 from preimage._engine.typing import Array
 from preimage._engine.validation import StrOptions, check_parameters
 from preimage._engine.warnings import unwarned
@@ -24,6 +25,9 @@ DIFFERENT = 10.0
 class CallableKernel(Kernel):
     """A kernel given as a function, of two rows or of two matrices.
 
+    Rows may be objects of any kind: texts, sets, graphs, arrays of different lengths. A list of them is given to an
+    estimator as it is, and the function gets two of them. Rows of as many numbers each are arrays, as everywhere.
+
     The function must be symmetric, k(x, y) = k(y, x). `resolve`, hence every fit, tries it on pairs of a few rows
     and refuses one that is not, unless ``symmetric=False`` says that it is meant to have a direction.
 
@@ -31,7 +35,8 @@ class CallableKernel(Kernel):
     ----------
     function : callable
         ``function(x, y)`` → number for two rows, as in scikit-learn's KernelPCA, or ``function(X, Y)`` → matrix of
-        shape (n, m), as in its SVC. Rows of sparse matrices reach a function of rows as dense arrays.
+        shape (n, m), as in its SVC. Rows of sparse matrices reach a function of rows as dense arrays. Of objects it is
+        ``function(a, b)`` → number.
     parameters : dict or None, default=None
         Further keyword arguments of `function`.
     gradient_function : callable or None, default=None
@@ -41,7 +46,8 @@ class CallableKernel(Kernel):
     takes : {"auto", "rows", "matrices"}, default="auto"
         What `function` is called with. "auto" tries it on a few rows: it takes matrices if it answers different
         numbers of rows and columns with a matrix whose entries are its values for these rows one by one, and rows
-        otherwise. A function with different values for rows and for matrices is refused.
+        otherwise. A function with different values for rows and for matrices is refused. A function of objects takes
+        two of them; with "matrices" it gets two arrays of objects, of shapes (n,) and (m,).
     symmetric : bool, default=True
         Say False of a similarity with a direction, ``function(x, z)`` for an input x and a point z. It has no feature
         space: `EmpiricalKernelMap` makes features of its values, everything else refuses it.
@@ -59,7 +65,16 @@ class CallableKernel(Kernel):
     >>> CallableKernel(np.dot)([[1.0, 2.0], [3.0, 4.0]])
     array([[ 5., 11.],
            [11., 25.]])
+
+    Sets, by the fraction that two of them have in common:
+
+    >>> jaccard = CallableKernel(lambda a, b: len(a & b) / len(a | b), positive_semidefinite=True)
+    >>> jaccard([{"a", "b"}, {"b", "c"}], [{"b"}])
+    array([[0.5],
+           [0.5]])
     """
+
+    takes_objects = True
 
     _parameter_constraints = {
         "function": [callable],
@@ -98,6 +113,10 @@ class CallableKernel(Kernel):
     def has_gradient(self) -> bool:
         return self.gradient_function is not None
 
+    @property
+    def evaluates_pairs(self) -> bool:
+        return self.takes != "matrices"
+
     @unwarned()
     def resolve(self, X: Array) -> Self:
         """The kernel that knows what its function takes; ValueError if it is not as symmetric as it should be."""
@@ -111,8 +130,12 @@ class CallableKernel(Kernel):
     def prepare(self, Y: Array) -> Prepared:
         def tiles(X: Array) -> Callable[[slice, slice], Array]:
             takes = self._found_takes(X, Y) if self.takes == "auto" else self.takes
-            evaluate = self._matrix if takes == "matrices" else self._pairs
-            return lambda rows, columns: evaluate(X[rows, :], Y[columns, :])
+            if takes == "matrices":
+                return lambda rows, columns: self._matrix(X[rows, :], Y[columns, :])
+            # Of all pairs of one set, those on one side of the diagonal: functions of users may take long.
+            mirrored = self.symmetric and X is Y
+            meet = lambda rows, columns: mirrored and rows.start == columns.start
+            return lambda rows, columns: self._pairs(X[rows, :], Y[columns, :], meet(rows, columns))
 
         return Prepared(self, Y, tiles)
 
@@ -121,8 +144,7 @@ class CallableKernel(Kernel):
         if takes == "matrices":
             values = [self._matrix(X[i : i + 1, :], X[i : i + 1, :])[0, 0] for i in range(X.shape[0])]
         else:
-            X = to_dense(X)
-            values = [self._number(X[i, :], X[i, :]) for i in range(X.shape[0])]
+            values = [self._number(x, x) for x in _one_by_one(X)]
         return from_numpy(np.asarray([float(value) for value in values]), X)
 
     def gradient(self, Z: Array, X: Array, weights: Array) -> Array:
@@ -142,7 +164,8 @@ class CallableKernel(Kernel):
 
     def _require_symmetric_values(self, X: Array) -> None:
         rows = take_rows(X, np.linspace(0, X.shape[0] - 1, min(SYMMETRY_ROWS, X.shape[0])).astype(int))
-        values = to_numpy(self(rows))
+        # Of two arrays, so that nothing is mirrored.
+        values = to_numpy(self.prepare(rows)(take_rows(rows, np.arange(rows.shape[0]))))
         with np.errstate(invalid="ignore", over="ignore"):  # functions may overflow
             differences = np.abs(values - values.T)
         if np.max(differences, initial=0.0) > _noise(values):
@@ -158,19 +181,25 @@ class CallableKernel(Kernel):
         return self.function(x, y, **(self.parameters or {}))
 
     def _matrix(self, X: Array, Y: Array) -> Array:
-        values = self._value(X, Y)
+        values = self._value(column_of(X), column_of(Y))
         if tuple(getattr(values, "shape", ())) != (X.shape[0], Y.shape[0]):
             raise ValueError(
                 f"{self.function!r} as a kernel of matrices must answer {X.shape[0]} and {Y.shape[0]} rows with a "
                 f"matrix of that shape; got {_described(values)}. If it takes two rows, say "
                 "CallableKernel(function, takes='rows')."
             )
-        return array_namespace(X, Y).asarray(to_dense(values), dtype=X.dtype)
+        return array_namespace(X, Y).asarray(to_dense(values), dtype=self.value_type(X))
 
-    def _pairs(self, X: Array, Y: Array) -> Array:
-        X, Y = to_dense(X), to_dense(Y)
-        values = [[self._number(X[i, :], Y[j, :]) for j in range(Y.shape[0])] for i in range(X.shape[0])]
-        return from_numpy(np.asarray(values).reshape(X.shape[0], Y.shape[0]), X)
+    def _pairs(self, X: Array, Y: Array, is_mirrored: bool = False) -> Array:
+        """Values of all pairs; `is_mirrored` says that rows and columns begin with the same ones."""
+        left, right = _one_by_one(X), _one_by_one(Y)
+        values, known = np.empty((len(left), len(right))), min(len(left), len(right)) if is_mirrored else 0
+        for i, x in enumerate(left):
+            first = i if i < known else 0
+            if first:
+                values[i, :first] = values[:first, i]
+            values[i, first:] = [self._number(x, y) for y in right[first:]]
+        return from_numpy(values, X)
 
     def _number(self, x: Array, y: Array) -> float:
         value = self._value(x, y)
@@ -184,22 +213,22 @@ class CallableKernel(Kernel):
         return float(to_numpy(to_dense(value)).reshape(()))
 
     def _found_takes(self, X: Array, Y: Array) -> str:
-        """ "rows" or "matrices", by trying the function on a few rows of X and Y.
+        """ "rows" or "matrices", by trying the function on a few rows of X and Y; "rows" of objects, untried.
 
         The numbers of rows differ from each other and from the number of columns, so that no product of matrices of
         the wrong sides fits by accident. A matrix must agree with the values of the function for single pairs of its
         rows, which fails for functions that normalise by the whole matrix.
         """
         X, Y = (X if X.shape[0] else Y), (Y if Y.shape[0] else X)
-        if X.shape[0] == 0:
-            return "rows"  # nothing to call the function with
+        if X.shape[0] == 0 or is_objects(X):
+            return "rows"  # nothing to call the function with, or nothing that could be a matrix
         few, more = [count for count in (2, 3, 4) if count != X.shape[1]][:2]
         left = take_rows(X, np.arange(few) % X.shape[0])
         right = take_rows(Y, np.arange(more) % Y.shape[0])
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             matrix, no_matrix = self._tried(self._matrix, left, right)
-            single, _ = self._tried(self._one_by_one, left, right)
+            single, _ = self._tried(self._matrix_by_pairs, left, right)
             pairs, no_pairs = self._tried(self._pairs, left, right)
         of_matrices = matrix is not None and single is not None and _agree(matrix, single)
         if of_matrices and (pairs is None or _agree(matrix, pairs)):
@@ -218,7 +247,7 @@ class CallableKernel(Kernel):
             f"({no_matrix or 'values of a pair of rows depend on the other rows'})."
         ) from (no_pairs or no_matrix)
 
-    def _one_by_one(self, X: Array, Y: Array) -> np.ndarray:
+    def _matrix_by_pairs(self, X: Array, Y: Array) -> np.ndarray:
         """The matrix that the function of matrices gives, one pair at a time."""
         value = lambda i, j: float(self._matrix(X[i : i + 1, :], Y[j : j + 1, :])[0, 0])
         return np.asarray([[value(i, j) for j in range(Y.shape[0])] for i in range(X.shape[0])])
@@ -229,6 +258,12 @@ class CallableKernel(Kernel):
             return to_numpy(evaluate(X, Y)), None
         except Exception as error:  # whatever a user's function raises on arguments that it was not made for
             return None, error
+
+
+def _one_by_one(X: Array) -> list[Any]:
+    """The rows of X, dense, or its objects."""
+    X = to_dense(X)
+    return X[:, 0].tolist() if is_objects(X) else [X[i, :] for i in range(X.shape[0])]
 
 
 def _agree(matrix: np.ndarray, others: np.ndarray) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from preimage._engine.arrays import array_namespace, integer_power
+from preimage._engine.arrays import array_namespace, integer_power, is_objects
 from preimage._engine.typing import Array
 from preimage._engine.validation import Interval
 from preimage.exceptions import UnsupportedKernelError
@@ -90,6 +90,14 @@ class Combination(ProfileKernel):
     @property
     def own_columns(self) -> int:
         return max(part.own_columns for part in self.parts())
+
+    @property
+    def takes_objects(self) -> bool:
+        return all(part.takes_objects for part in self.parts())
+
+    @property
+    def evaluates_pairs(self) -> bool:
+        return any(part.evaluates_pairs for part in self.parts())
 
     def value_type(self, X: Array) -> Any:
         return self.parts()[0].value_type(X)
@@ -320,6 +328,7 @@ class Constant(ProfileKernel):
     pairwise = SquaredDistance()
     is_bilinear = True
     has_inverse_profile = False
+    takes_objects = True
     _parameter_constraints = {"value": [Interval(Real, None, None, closed="neither")]}
 
     def __init__(self, value: float = 1.0) -> None:
@@ -341,6 +350,14 @@ class Constant(ProfileKernel):
     def inverse_profile(self, v: Array) -> Array:
         raise UnsupportedKernelError(f"{self!r} is the same for all inputs: its value does not tell them apart.")
 
+    def prepare(self, Y: Array) -> Prepared:
+        if not is_objects(Y):
+            return super().prepare(Y)
+        return Prepared.of_function(self, Y, lambda X, Y: np.full((X.shape[0], Y.shape[0]), float(self.value)))
+
+    def diagonal(self, X: Array) -> Array:
+        return np.full(X.shape[0], float(self.value)) if is_objects(X) else super().diagonal(X)
+
     def recentered(self, origin: Array) -> Kernel:
         return self  # there is nothing to shift
 
@@ -357,9 +374,14 @@ def _is_stationary(kernel: Kernel) -> bool:
     return isinstance(kernel, Combination) and all(_is_stationary(part) for part in kernel.parts())
 
 
-def _require_combinable(operator: str, *kernels: object) -> None:
+def _require_combinable(operator: str, *kernels: Any) -> None:
     for kernel in kernels:
         if not isinstance(kernel, Kernel):
             raise TypeError(f"'{operator}' combines a kernel with another kernel or a number; got {kernel!r}.")
         if kernel.points_are_row_numbers:
             raise TypeError("Precomputed kernels are combined as matrices: add or multiply these, and pass the result.")
+    if not any(all(getattr(kernel, takes) for kernel in kernels) for takes in ("takes_numbers", "takes_objects")):
+        raise TypeError(
+            f"'{operator}' combines kernels on the same rows; {kernels[0]!r} and {kernels[1]!r} compare objects and "
+            "rows of numbers. A FeatureUnion puts features of both side by side, of one EmpiricalKernelMap for each."
+        )

@@ -8,6 +8,7 @@ from preimage._engine.arrays import (
     epsilon,
     in_double,
     is_lazy,
+    is_objects,
     is_sparse,
     itemsize,
     squared_row_norms,
@@ -53,6 +54,9 @@ def moderate_inputs(who: str, kernel: Kernel, X: Rows) -> Rows:
     """
     if kernel.points_are_row_numbers or 0 in X.shape:
         return X
+    if is_objects(X):
+        _refuse_large_values(who, kernel, X)
+        return X
     X = X if is_lazy(X) else training_inputs(who, X)
     rows = _sample(kernel, X)
     is_single = itemsize(rows.dtype) == 4
@@ -72,6 +76,17 @@ def moderate_inputs(who: str, kernel: Kernel, X: Rows) -> Rows:
         f"{why} leave the range of numbers of {precision} precision. Scale the data, for instance with StandardScaler, "
         f"or choose another kernel, degree or gamma{instead}."
     )
+
+
+def _refuse_large_values(who: str, kernel: Kernel, X: Array) -> None:
+    """Refuse a kernel on objects of which squares are no numbers; what is not finite is refused where it is used."""
+    with unwarned():
+        largest = largest_entry(kernel.diagonal(take_rows(X, np.arange(0, X.shape[0], max(1, X.shape[0] // SAMPLE)))))
+    if largest < np.inf and not are_moderate_values(largest, np.float64):
+        raise ValueError(
+            f"{who} squares kernel values, and k(x, x) of {kernel!r} is up to {largest:.3g} on these objects: such "
+            "squares leave the range of numbers. Divide the kernel by a number, or use Normalized(kernel)."
+        )
 
 
 def _sample(kernel: Kernel, X: Rows) -> Array:

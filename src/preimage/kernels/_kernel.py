@@ -10,8 +10,9 @@ import numpy as np
 from sklearn import get_config
 from sklearn.base import BaseEstimator
 
-from preimage._engine.arrays import as_points, floating_type, is_host, is_sparse, own_copy, to_numpy
+from preimage._engine.arrays import as_points, floating_type, is_host, is_objects, is_sparse, own_copy, to_numpy
 from preimage._engine.finite import PARAMETERS, compared_inputs
+from preimage._engine.objects import are_objects, as_objects
 from preimage._engine.typing import Array, Rows
 from preimage._engine.validation import check_parameters, parameters
 from preimage._engine.warnings import unwarned
@@ -216,6 +217,11 @@ class Kernel(BaseEstimator, ABC):
         Whether `gradient` and `diagonal_gradient` are implemented; True unless a class says otherwise.
     is_symmetric : bool
         Whether k(x, y) = k(y, x); True unless a class says otherwise.
+    takes_objects : bool
+        Whether rows may be objects (texts, sets, graphs); False unless a class says otherwise. Such rows reach
+        `prepare` and `diagonal` as a column of objects, shape (n, 1).
+    takes_numbers : bool
+        Whether rows may be rows of numbers; True unless a class, or a part of a kernel, says otherwise.
     data_parameters : dict of Width and KeptRows
         The parameters that data may decide, by name, and how.
 
@@ -259,6 +265,13 @@ class Kernel(BaseEstimator, ABC):
     #: integers, which must not be converted to floating numbers, averaged or moved (`Precomputed`).
     points_are_row_numbers = False
 
+    #: Whether rows may be objects, such as texts, sets and graphs. They come as a column of objects, of shape (n, 1),
+    #: which is cut into blocks like any rows; results of estimators that are inputs again have the shape (n,).
+    takes_objects: Any = False
+
+    #: Whether values are computed pair by pair by a function in Python, so that few of them take long.
+    evaluates_pairs: Any = False
+
     #: Columns that points of fitted models may have after those of the inputs: parameters of the point itself, such as
     #: its width (`FreeWidthGaussian`). Rows without them are inputs.
     own_columns: Any = 0
@@ -290,26 +303,50 @@ class Kernel(BaseEstimator, ABC):
 
     def __call__(self, X: Rows, Y: Rows | None = None) -> Array:
         """The matrix of values k(xᵢ, yⱼ), shape (n, m); Y is X when left out."""
-        X = as_points(X)
-        Y = X if Y is None else as_points(Y)
+        X = self.rows(X)
+        Y = X if Y is None else self.rows(Y)
         self.require_columns(X, Y)
         if not self.is_resolved:
             names = " and ".join(sorted({name for name, _, _ in self.open_parameters()}))
             raise ValueError(
                 f"{self!r} finds {names} from data: call `resolve(X)` first, and use the kernel it returns."
             )
-        if not self.own_columns:  # widths of points may be of any size
+        if not (self.own_columns or is_objects(X)):  # widths of points may be of any size
             X, Y = compared_inputs(self, X, Y)
         with unwarned():
             return self.prepare(Y)(X)
 
     def require_columns(self, X: Array, Y: Array) -> None:
         """Refuse rows that cannot be compared: of other than two dimensions, or of different numbers of columns."""
+        if is_objects(X) != is_objects(Y):
+            raise ValueError(f"{self!r} was given objects to compare with rows of numbers. Pass two lists of objects.")
         if X.ndim != 2 or Y.ndim != 2 or not X.shape[1] or abs(X.shape[1] - Y.shape[1]) > self.own_columns:
             raise ValueError(
                 "A kernel compares rows of two 2D arrays with as many columns, at least one; got shapes "
                 f"{tuple(X.shape)} and {tuple(Y.shape)}."
             )
+
+    @property
+    def takes_numbers(self) -> Any:
+        """Whether rows may be rows of numbers."""
+        return all(part.takes_numbers for part in self.parts())
+
+    def rows(self, X: Rows) -> Array:
+        """Rows as the kernel takes them: floating numbers, or objects in a column."""
+        if self.takes_objects and (is_objects(X) or not self.takes_numbers or are_objects(X)):
+            return self.checked_objects(as_objects(repr(self), X))
+        if not self.takes_numbers:
+            raise UnsupportedKernelError(
+                f"{self!r} takes neither numbers nor objects: it changes columns of numbers, and a part of it compares "
+                "objects. Kernels on objects combine with each other by +, * and **, in Normalized and in Iterated."
+            )
+        return as_points(X)
+
+    def checked_objects(self, X: Array) -> Array:
+        """A column of objects; an error if some are of a kind that the kernel does not take."""
+        for part in self.parts():
+            X = part.checked_objects(X)
+        return X
 
     # Parameters that data decide: `data_parameters` names them, and everything below follows from that.
 
@@ -401,6 +438,11 @@ class Kernel(BaseEstimator, ABC):
 
     def require_gradient(self, who: str) -> None:
         """Raise unless the kernel has a gradient; `who` needs it."""
+        if not self.has_gradient and not self.takes_numbers:
+            raise UnsupportedKernelError(
+                f"{who} needs the gradient of the kernel; {self!r} compares objects, which have none. For pre-images, "
+                "preimage='nearest' and 'auto' need no gradient."
+            )
         if not self.has_gradient:
             raise UnsupportedKernelError(
                 f"{who} needs the gradient of the kernel; {self!r} has none. "
@@ -497,6 +539,10 @@ class OfOneKernel(Kernel):
     @property
     def own_columns(self) -> int:
         return self.kernel.own_columns
+
+    @property
+    def evaluates_pairs(self) -> bool:
+        return self.kernel.evaluates_pairs
 
     def value_type(self, X: Array) -> Any:
         return self.kernel.value_type(X)

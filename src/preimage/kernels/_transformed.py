@@ -10,6 +10,7 @@ from preimage._engine.arrays import (
     array_namespace,
     concat_columns,
     from_numpy,
+    is_objects,
     is_sparse,
     itemsize,
     to_dense,
@@ -262,6 +263,10 @@ class Normalized(OfOneKernel):
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
 
+    @property
+    def takes_objects(self) -> bool:
+        return self.kernel.takes_objects
+
     def prepare(self, Y: Array) -> Prepared:
         prepared, right = self.kernel.prepare(Y), self._inverse_lengths(Y)
 
@@ -362,6 +367,14 @@ class Iterated(Kernel):
     def has_gradient(self) -> bool:
         return self.kernel.has_gradient
 
+    @property
+    def takes_objects(self) -> bool:
+        return self.kernel.takes_objects
+
+    @property
+    def evaluates_pairs(self) -> bool:
+        return self.kernel.evaluates_pairs
+
     def prepare(self, Y: Array) -> Prepared:
         held_map = cache(lambda: self._map(Y))  # where it is small, which saves computing it in every block
 
@@ -426,4 +439,6 @@ class Iterated(Kernel):
     def _reference(self, like: Array) -> Array:
         if self.reference is None:
             raise ValueError("Iterated needs a reference sample: give `reference`, or call `resolve(X)` first.")
+        if is_objects(like):
+            return self.kernel.rows(self.reference)
         return to_device_of(self.reference, like)

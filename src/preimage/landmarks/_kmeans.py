@@ -14,6 +14,7 @@ from preimage._engine.arrays import (
     in_double,
     in_precision,
     is_host,
+    is_objects,
     is_sparse,
     squared_row_norms,
     take_rows,
@@ -113,6 +114,11 @@ class KMeans(LandmarkSelector):
             raise UnsupportedKernelError(
                 f"KMeans needs inputs to average; {kernel!r} knows points by number only. "
                 "RandomlyPivotedCholesky works with kernel values alone."
+            )
+        if is_objects(view.rows):
+            raise UnsupportedKernelError(
+                f"KMeans needs inputs to average; {kernel!r} was given objects. RandomlyPivotedCholesky works with "
+                "kernel values alone."
             )
         largest = self._limit(view)
         number = largest if self.n_landmarks else min(FIRST_NUMBER, largest)

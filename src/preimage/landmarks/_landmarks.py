@@ -10,6 +10,7 @@ import numpy as np
 from preimage._engine.arrays import (
     array_namespace,
     as_points,
+    as_rows,
     concat_rows,
     from_numpy,
     in_double,
@@ -140,10 +141,10 @@ class View:
 
 
 def stored_points(kernel: Kernel, X: Rows) -> Array:
-    """Rows of X as the kernel keeps them: floating, or row numbers for precomputed values."""
+    """Rows of X as the kernel keeps them: floating, objects, or row numbers for precomputed values."""
     if is_sparse(X):
         return kernel.inputs(as_points(X.tocsr()))
-    X = X if is_lazy(X) or (kernel.points_are_row_numbers and hasattr(X, "dtype")) else as_points(X)
+    X = X if is_lazy(X) or (kernel.points_are_row_numbers and hasattr(X, "dtype")) else kernel.rows(X)
     if X.ndim != 2 or X.shape[0] == 0:
         raise ValueError(
             f"Landmarks are chosen among the rows of a 2D array with at least one row; got shape {tuple(X.shape)}. "
@@ -153,11 +154,11 @@ def stored_points(kernel: Kernel, X: Rows) -> Array:
 
 
 def _points(rows: Array, kernel: Kernel) -> Array:
-    """Floating rows, checked; the row numbers of a precomputed kernel stay what they are."""
+    """Floating rows, checked; objects, and the row numbers of a precomputed kernel, stay what they are."""
     if kernel.points_are_row_numbers:
         return rows
-    rows = as_points(rows)
-    if isinstance(rows, np.ndarray) and not np.all(np.isfinite(rows)):
+    rows = as_rows(rows)
+    if isinstance(rows, np.ndarray) and rows.dtype.kind == "f" and not np.all(np.isfinite(rows)):
         raise ValueError(
             "Rows among which landmarks are chosen, those of X or transformed copies of them, have entries that are "
             "NaN or infinite. Impute or drop such rows, or scale the data."
@@ -365,7 +366,7 @@ def landmark_coefficients(kernel: Kernel, points: Array, X: Rows, space: str = "
     if space not in SPACES:
         raise ValueError(f"landmark_coefficients works in one of the spaces {', '.join(SPACES)}; got {space!r}.")
     X = stored_points(kernel, X)
-    points = points if kernel.points_are_row_numbers else as_points(points)
+    points = points if kernel.points_are_row_numbers else kernel.rows(points)
     if points.ndim != 2 or points.shape[0] == 0 or points.shape[1] != X.shape[1]:
         raise ValueError(
             f"landmark_coefficients needs landmarks of shape (m, {X.shape[1]}), as X has columns, and at least one; "

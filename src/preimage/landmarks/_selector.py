@@ -9,7 +9,7 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from preimage._engine.arrays import array_namespace, is_lazy, itemsize, on_device, take_rows, to_numpy
+from preimage._engine.arrays import array_namespace, is_lazy, is_objects, itemsize, on_device, take_rows, to_numpy
 from preimage._engine.finite import training_inputs
 from preimage._engine.progress import stage
 from preimage._engine.typing import Array, Rows, Seed
@@ -328,7 +328,9 @@ def _is_exhausted(span: GrowingSpan) -> bool:
 def _in_range(selector: LandmarkSelector, kernel: Kernel, X: Rows) -> Rows:
     """What the kernel stores of the rows, of which squares are numbers."""
     X = stored_points(kernel, X)
-    return X if kernel.points_are_row_numbers or is_lazy(X) else training_inputs(type(selector).__name__, X)
+    if kernel.points_are_row_numbers or is_lazy(X) or is_objects(X):
+        return X
+    return training_inputs(type(selector).__name__, X)
 
 
 def _in_type_of(span: GrowingSpan, X: Array) -> Array:

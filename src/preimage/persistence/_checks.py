@@ -21,7 +21,7 @@ from sklearn.preprocessing import (
 )
 from sklearn.utils import get_tags
 
-from preimage._engine.arrays import is_sparse
+from preimage._engine.arrays import is_objects, is_sparse
 from preimage._engine.typing import Array
 from preimage._engine.warnings import filters_in_use, ignored
 from preimage._models.machines import Compression, KernelMachine, Output
@@ -124,6 +124,9 @@ def check_answers(model: Any, parts: list[Any], tensors: Tensors) -> None:
         return
     tried = _part_to_try(model)
     d = getattr(tried, "n_features_in_", None)
+    takes_texts = any(is_objects(getattr(part, "points", None)) for part in parts)
+    if takes_texts and d is None and not isinstance(tried, Pipeline):
+        d = 1
     if not isinstance(tried, Pipeline):
         is_fitted = any(name.endswith("_") and not name.startswith("_") for name in vars(tried))
         require(d is not None or not is_fitted, "the number of features that it was fitted on")
@@ -134,7 +137,7 @@ def check_answers(model: Any, parts: list[Any], tensors: Tensors) -> None:
         require(not methods or tensors.has_size(d), f"an array of {d} columns, as many as it takes; the file has none")
         return
     try:
-        _ask(tried, methods, d)
+        _ask(tried, methods, [""] if takes_texts else _row_of(tried, d))
     except (TypeError, AttributeError, LookupError, ArithmeticError, MemoryError) as error:
         raise ValueError(f"{type(model).__name__} of the file has parts that do not fit: {error}") from error
 
@@ -151,14 +154,19 @@ def _part_to_try(model: Any) -> Any:
     return model if keep_width else model.steps[-1][1]
 
 
-def _ask(model: Any, methods: list[str], d: int) -> None:
-    """Call these methods with a row of zeros, in which imputers find a gap; errors not about such rows escape."""
+def _row_of(model: Any, d: int) -> Array:
+    """A row of zeros, in which imputers find a gap."""
+    row = np.zeros((1, d))
+    if get_tags(model).input_tags.allow_nan:
+        row[0, 0] = np.nan
+    return row
+
+
+def _ask(model: Any, methods: list[str], row: Any) -> None:
+    """Call these methods with a row; errors that are not about such rows escape."""
     quiet = np.errstate(all="ignore"), catch_warnings(action="ignore"), ignored(Warning)
     # Sequential, whatever `n_jobs` of the file says: loading starts no processes.
     with filters_in_use, quiet[0], quiet[1], quiet[2], parallel_config(backend="sequential"):
-        row = np.zeros((1, d))
-        if get_tags(model).input_tags.allow_nan:
-            row[0, 0] = np.nan
         for name in methods:
             answer = None
             with suppress(ValueError, UnsupportedKernelError):  # rows of zeros are not for every kernel
@@ -211,9 +219,19 @@ def _check_expansion(expansion: Expansion) -> None:
         are_numbers = points.dtype.kind == "i" and not is_sparse(points) and points.shape[1] == 1
         require(are_numbers and (not points.size or points.min() >= 0), f"numbers of points; got {_describe(points)}")
         return
-    require(points.dtype.kind == "f", f"floating points; got {_describe(points)}")
+    if is_objects(points):
+        _check_texts(kernel, points)
+    else:
+        is_right = points.dtype.kind == "f" and kernel.takes_numbers
+        require(is_right, f"floating points, and a kernel that takes them; got {_describe(points)} and {kernel!r:.100}")
     if points.shape[0]:
         _check_kernel(kernel, points)
+
+
+def _check_texts(kernel: Kernel, points: Array) -> None:
+    """Objects of files are texts, and kernels on other objects have none: they are functions."""
+    are_texts = all(type(each) is str for each in points[:, 0])
+    require(kernel.takes_objects and are_texts, "texts as points, and a kernel on texts; got {!r:.100}", kernel)
 
 
 def _check_kernel(kernel: Kernel, points: Array) -> None:
@@ -272,7 +290,7 @@ def _check_machine(machine: KernelMachine) -> None:
         _check_floats("weights", machine.weights, 1)
     sizes = [len(part) for part in (machine.intercept, machine.weights) if part is not None]
     require(set(sizes) == {k}, f"intercepts and weights for {k} functions; got {sizes}")
-    for name in ("coefficients", "points"):
+    for name in ("coefficients",) if is_objects(points) else ("coefficients", "points"):
         array = getattr(machine.expansion, name)
         finite = np.isfinite(array.data if is_sparse(array) else array)
         require(bool(np.all(finite)), f"finite numbers as `{name}`")

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from scipy import sparse
 
-from preimage._engine.arrays import from_device, is_sparse
+from preimage._engine.arrays import from_device, is_objects, is_sparse
 from preimage._engine.typing import Array
 from preimage.persistence._compiled_code import check_booleans, check_csr
 
@@ -206,7 +206,8 @@ class Tensors:
     def put(self, name: str, array: Array) -> dict[str, Any]:
         """Keep an array, of any library and device, and return what stands for it in JSON."""
         if id(array) not in self._written:
-            reference = self._put_csr(name, array) if is_sparse(array) else self._put_dense(name, array)
+            put = self._put_csr if is_sparse(array) else self._put_texts if is_objects(array) else self._put_dense
+            reference = put(name, array)
             self._written[id(array)] = array, reference  # held, so that no other array can get its id
         return self._written[id(array)][1]
 
@@ -216,6 +217,8 @@ class Tensors:
             return self._dense(reference["array"], reference.get("order", "C"), reference.get("finite", True))
         if isinstance(reference, dict) and set(reference) == {"sparse", "kind", "shape"}:
             return self._csr(**reference)
+        if isinstance(reference, dict) and set(reference) == {"texts"}:
+            return self._texts(reference["texts"])
         raise ValueError(f"The file refers to an array in an unknown way: {reference!r:.100}.")
 
     def has_size(self, size: int) -> bool:
@@ -234,6 +237,14 @@ class Tensors:
             reference["finite"] = False
         self.arrays[name] = np.asarray(array, dtype=array.dtype.newbyteorder("<"), order="C")
         return reference
+
+    def _put_texts(self, name: str, array: Array) -> dict[str, Any]:
+        """A column of texts: their letters in UTF-8, one after another, and where each text ends."""
+        encoded = [text.encode("utf-8", "surrogatepass") for text in array[:, 0]]
+        ends = np.cumsum([len(each) for each in encoded], dtype=np.int64) if encoded else np.zeros(0, dtype=np.int64)
+        self._put_dense(f"{name}.letters", np.frombuffer(b"".join(encoded), dtype=np.uint8))
+        self._put_dense(f"{name}.ends", ends)
+        return {"texts": name}
 
     def _put_csr(self, name: str, array: Array) -> dict[str, Any]:
         kind = "csr_array" if isinstance(array, sparse.sparray) else "csr_matrix"
@@ -258,6 +269,20 @@ class Tensors:
             raise ValueError(f"The array {name!r} of the file has values that are not finite.")
         check_booleans(array)
         return array
+
+    def _texts(self, name: Any) -> Array:
+        if f"texts {name!s:.200}" in self._read:
+            return self._read[f"texts {name!s:.200}"]
+        letters, ends = (self._one(f"{name!s:.200}.{part}") for part in ("letters", "ends"))
+        fits = letters.dtype == np.uint8 and ends.dtype == np.int64 and letters.ndim == ends.ndim == 1
+        borders = np.concatenate([[0], ends]) if fits else ends
+        if not fits or borders[-1] != letters.size or np.any(borders[1:] < borders[:-1]):
+            raise ValueError(f"The texts {name!r:.60} of the file do not end where their letters do.")
+        column, encoded = np.empty((ends.size, 1), dtype=object), letters.tobytes()
+        for row, (start, stop) in enumerate(zip(borders[:-1].tolist(), borders[1:].tolist(), strict=True)):
+            column[row, 0] = encoded[start:stop].decode("utf-8", "surrogatepass")
+        self._read[f"texts {name!s:.200}"] = column
+        return column
 
     def _csr(self, sparse: Any, kind: Any, shape: Any) -> Array:
         is_size = lambda size: isinstance(size, int) and not isinstance(size, bool) and 0 <= size < 2**31

@@ -8,6 +8,7 @@ keys say what it is:
 ``{"object": 3}``                             the object that was written fourth, again
 ``{"class": …, "member": "NAME"}``              a member of an enumeration
 ``{"array": "name", …}``, ``{"sparse": …}``       an array in the file, see `Tensors`
+``{"texts": "name"}``                           a column of texts in the file: points of kernels on texts
 ``{"strings": […], …}``, ``{"objects": […], …}``  arrays of text, or of anything in this table
 ``{"masked": …, "mask": …}``                  an array with missing entries
 ``{"tuple": […]}``, ``{"dict": [[key, value]]}``  containers of Python that JSON does not have
@@ -32,7 +33,7 @@ import numpy as np
 from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.pipeline import Pipeline
 
-from preimage._engine.arrays import is_foreign, is_sparse
+from preimage._engine.arrays import is_foreign, is_objects, is_sparse
 from preimage._engine.removed import renamed
 from preimage._engine.validation import check_parameters
 from preimage.exceptions import UnsupportedKernelError
@@ -134,6 +135,8 @@ class Encoder:
         if isinstance(value, np.ma.MaskedArray):  # as searches of scikit-learn keep the parameters that they tried
             parts = {"masked": value.data, "mask": np.ma.getmaskarray(value)}
             return {name: self._array(part, f"{path}.{name}", depth + 1) for name, part in parts.items()}
+        if is_objects(value) and all(type(each) is str for each in value[:, 0]):
+            return self.tensors.put(path, value)
         if isinstance(value, np.ndarray) and value.dtype.kind in "UO":
             kind = "strings" if all(isinstance(each, str) for each in value.flat) else "objects"
             if value.dtype.kind == "O" or kind == "strings":
@@ -189,7 +192,7 @@ class Decoder:
             return [self.decode(each, depth + 1) for each in item]
         if "class" in item:
             return self._object(item, depth)
-        if "array" in item or "sparse" in item:
+        if "array" in item or "sparse" in item or "texts" in item:
             return self.tensors.get(item)
         kind = frozenset(item)
         _require(kind in self._KINDS, item)

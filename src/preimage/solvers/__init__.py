@@ -9,6 +9,7 @@ from preimage.solvers._fixed_point import FixedPoint
 from preimage.solvers._gradient import Gradient
 from preimage.solvers._learned import LearnedMap
 from preimage.solvers._names import SOLVERS, as_preimage
+from preimage.solvers._nearest_row import NearestRow
 from preimage.solvers._parametrized import Parametrized, ParametrizedResult
 from preimage.solvers._preimage import Preimage, TargetSolver, objective_at
 from preimage.solvers._sparse_path import SparsePath, SparsePathResult
@@ -27,6 +28,7 @@ __all__ = [
     "LearnedMap",
     "Mixtures",
     "MultiStart",
+    "NearestRow",
     "Objective",
     "Parametrized",
     "ParametrizedResult",

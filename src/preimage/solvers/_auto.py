@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from preimage._engine.arrays import take_rows, to_dense
+from preimage._engine.arrays import is_objects, take_rows, to_dense
 from preimage._engine.removed import refuse_removed
 from preimage._engine.typing import Array, Seed
 from preimage._engine.validation import check_parameters, generator
@@ -16,6 +16,7 @@ from preimage.solvers._fixed_point import FixedPoint, has_fixed_point
 from preimage.solvers._gradient import Gradient
 from preimage.solvers._learned import LearnedMap
 from preimage.solvers._nearest_image import beyond_reach, led_away, nearest_points
+from preimage.solvers._nearest_row import NearestRow
 from preimage.solvers._preimage import Preimage, TargetSolver
 
 
@@ -28,6 +29,8 @@ class Auto(Preimage):
     - *Reconstruction*, without a start (`inverse_transform`): which input had these coordinates? The answer with the
       smallest expected error in input space is a regression of inputs on coordinates: `LearnedMap`. It is learned from
       the training rows at the first call, so that models that are never asked for one cost nothing.
+
+    Where rows are objects, such as texts, both questions are answered by the nearest training row: `NearestRow`.
 
     A kernel without a gradient, such as a function, has both questions answered by the learned map; so have projections
     whose nearest image would lie far outside the data, as happens with indefinite kernels (the result's reason says
@@ -62,8 +65,14 @@ class Auto(Preimage):
     def __init__(self, projection: TargetSolver | None = None) -> None:
         self.projection = projection
 
-    def fit(self, subspace: Subspace, X: Array) -> "FittedAuto":
+    @property
+    def takes_objects(self) -> bool:
+        return self.projection is None
+
+    def fit(self, subspace: Subspace, X: Array) -> Preimage:
         check_parameters(self)
+        if is_objects(subspace.frame.points):
+            return NearestRow().fit(subspace, X)
         kernel, _ = subspace.frame.kernel.unshifted()
         projection, learned = self._nearest_image_solver(kernel), LearnedMap().postponed(subspace, X)
         if projection is None:
@@ -73,7 +82,9 @@ class Auto(Preimage):
     def inverse(self, subspace: Subspace, Y: Array, start: Array | None = None) -> PreimageResult:
         raise ValueError("Auto learns from data: call `fit(subspace, X)` and use the solver it returns.")
 
-    def for_vectors(self, kernel: Kernel) -> Preimage:
+    def for_vectors(self, kernel: Kernel, points: Array | None = None) -> Preimage:
+        if is_objects(points):
+            return NearestRow()
         return self._nearest_image_solver(kernel) or LearnedMap()
 
     def _nearest_image_solver(self, kernel: Kernel) -> TargetSolver | None:
@@ -130,8 +141,8 @@ class FittedAuto(Preimage):
             return self.projection.ready(subspace, with_start=True)
         return FittedAuto(self.reconstruction.ready(subspace, with_start=False), self.projection)
 
-    def for_vectors(self, kernel: Kernel) -> Preimage:
-        return self.projection.for_vectors(kernel)
+    def for_vectors(self, kernel: Kernel, points: Array | None = None) -> Preimage:
+        return self.projection.for_vectors(kernel, points)
 
 
 def _stays_near(kernel: Kernel, solver: Preimage) -> bool:

@@ -8,6 +8,7 @@ from preimage.solvers._exact import ExactInverse
 from preimage.solvers._fixed_point import FixedPoint
 from preimage.solvers._gradient import Gradient
 from preimage.solvers._learned import LearnedMap
+from preimage.solvers._nearest_row import NearestRow
 from preimage.solvers._preimage import Preimage
 from preimage.solvers._sparse_path import SparsePath
 
@@ -21,6 +22,7 @@ SOLVERS: Registry[Preimage] = Registry(
     Part("weighted_mean", WeightedMean, "one weighted mean of the training points"),
     Part("conformal", ConformalMap, "a linear map that preserves inner products"),
     Part("learned", LearnedMap, "a regression of inputs on coordinates"),
+    Part("nearest", NearestRow, "the training row with the nearest image, also for objects"),
     Part("sparse", SparsePath, "few coordinates away from a background"),
     also="a solver of preimage.solvers",
 )

@@ -193,11 +193,18 @@ def nearest_in_subspace(subspace: Subspace, Y: Array) -> Array:
 
     ρ(xᵢ) = ‖φ(xᵢ) − Pφ(xᵢ)‖² + ‖β(xᵢ) − y‖² needs no kernel values other than the coordinates of the points.
     """
-    known, residuals = subspace.of_points
+    numbers = nearest_among(subspace, *subspace.of_points, Y)
+    return to_dense(take_rows(subspace.frame.points, numbers))
+
+
+def nearest_among(subspace: Subspace, known: Array, residuals: Array, Y: Array) -> np.ndarray:
+    """Numbers of the points whose images are nearest to the points of `subspace` with coordinates Y.
+
+    They are known by their coordinates, and by their squared distances to the subspace.
+    """
     signs = 1 if subspace.signature is None else subspace.signature
     constant = residuals + array_namespace(known).sum(known * known * signs, axis=1)
-    numbers = _smallest(lambda rows: constant[None, :] - 2 * (rows * signs) @ known.T, Y, known.shape[0])
-    return to_dense(take_rows(subspace.frame.points, numbers))
+    return _smallest(lambda rows: constant[None, :] - 2 * (rows * signs) @ known.T, Y, known.shape[0])
 
 
 def nearest_points(target: Expansion) -> Array:

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from preimage._engine.arrays import array_namespace, from_numpy, to_dense, to_numpy
+from preimage._engine.arrays import array_namespace, from_numpy, is_objects, to_dense, to_numpy
 from preimage._engine.finite import gives_finite_numbers
 from preimage._engine.progress import stage
 from preimage._engine.rows import map_rows
 from preimage._engine.typing import Array
 from preimage._engine.warnings import unwarned
 from preimage.descent import PreimageResult, Reason, target_parts
+from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Expansion, Subspace
 from preimage.kernels import Kernel
 from preimage.solvers._nearest_image import NearestImage, nearest_in_subspace
@@ -107,16 +108,28 @@ class Preimage(BaseEstimator, ABC):
     #: Whether `fit` looks at the training inputs.
     learns = False
 
+    #: Whether inputs may be objects, which cannot be moved or averaged.
+    takes_objects: Any = False
+
     def fit(self, subspace: Subspace, X: Array) -> "Preimage":
         """The solver with what it learns from the training inputs X; itself when it learns nothing."""
         return self
+
+    def require_inputs_like(self, points: Array) -> None:
+        """Raise if the points of a model are objects and this solver moves points."""
+        if is_objects(points) and not self.takes_objects:
+            raise UnsupportedKernelError(
+                f"{self!r} finds pre-images by arithmetic on rows of numbers; the rows are objects here. Use "
+                "preimage='nearest', which 'auto' means for objects: the nearest training row. "
+                "NearestRow(candidates=..., variants=...) chooses among others."
+            )
 
     def ready(self, subspace: Subspace, *, with_start: bool) -> "Preimage":
         """A solver for coordinates in `subspace` alone, with as little data as that takes: it travels to workers."""
         return self
 
-    def for_vectors(self, kernel: Kernel) -> "Preimage":
-        """The solver for vectors of feature space outside any subspace: itself, unless the kernel decides."""
+    def for_vectors(self, kernel: Kernel, points: Array | None = None) -> "Preimage":
+        """The solver for vectors of feature space outside any subspace: itself, unless kernel or points decide."""
         return self
 
     @abstractmethod

@@ -1,12 +1,15 @@
 """The contract of kernels: laws that every one obeys."""
 
 from collections.abc import Callable
+from copy import deepcopy
+from typing import Any
 
 import numpy as np
 from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.base import clone
 
+from preimage._engine.objects import are_objects, object_key
 from preimage._engine.typing import Rows
 from preimage.kernels import CallableKernel, Kernel
 
@@ -18,14 +21,15 @@ def check_kernel(kernel: Kernel | Callable[..., object], X: Rows | None = None, 
 
     Symmetry, diagonal, blocks, prepared values, bounds of inner products, positive semidefiniteness where promised,
     contracted gradients against central differences, sparse inputs, float32, `clone` and `resolve`; inputs are not
-    changed.
+    changed. Of a kernel on objects all that needs no numbers.
 
     Parameters
     ----------
     kernel : Kernel or callable
         With numbers or rules as parameters. A function is checked as `CallableKernel(function)`.
-    X : array of shape (n, d), optional
-        Inputs, at least 7 rows; by default 12 rows of 4 normal variables.
+    X : array of shape (n, d), or list of n objects, optional
+        Inputs, at least 7 rows; by default 12 rows of 4 normal variables. For a kernel on objects, and a function of
+        two objects, a list of these.
     sparse_inputs : bool, default=True
         Whether the kernel takes sparse matrices. Say False of one that is written for arrays.
 
@@ -40,17 +44,52 @@ def check_kernel(kernel: Kernel | Callable[..., object], X: Rows | None = None, 
     >>> from preimage.kernels import RationalQuadratic
     >>> from preimage.testing import check_kernel
     >>> check_kernel(RationalQuadratic(0.5))
+
+    A function of two sets:
+
+    >>> sets = [{*"kernel"}, {*"colonel"}, {*"wine"}, {*"vine"}, {*"kiwi"}, {*"lemon"}, {*"melon"}, {*"plum"}]
+    >>> check_kernel(lambda a, b: len(a & b) / len(a | b), sets)
     """
     if not isinstance(kernel, Kernel):
         kernel = CallableKernel(kernel)
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(12, 4)) if X is None else np.array(X, dtype=float)
+    are_rows = kernel.takes_numbers and (X is None or not are_objects(X))
+    if not are_rows and X is None:
+        raise ValueError(f"check_kernel needs objects for {kernel!r}: pass a list of seven or more as X.")
+    given = rng.normal(size=(12, 4)) if X is None else np.array(X, dtype=float) if are_rows else kernel.rows(X)
+    X = np.array(given)  # a copy
     X.flags.writeable = False  # a kernel that writes into its inputs raises here
     kernel = kernel.resolve(X)
     assert kernel.is_resolved, "`resolve(X)` fixes all parameters that data decide"
+    copies = (
+        [] if are_rows else [(each, other) for each, other in zip(X[:, 0], deepcopy(X)[:, 0]) if _same(each, other)]
+    )
+    K = _checked_values(kernel, X)
+    scale = np.abs(K).max()
+    if are_rows:
+        if kernel.has_gradient:
+            _check_gradients(kernel, X, rng)
+        if sparse_inputs:
+            _check_sparse_inputs(kernel, X, scale)
+        single = kernel(X.astype(np.float32))
+        assert single.dtype == np.float32, "float32 stays float32"
+        assert_allclose(single, K, atol=1e-4 * scale, err_msg="float32 ≈ float64")
+    else:
+        assert all(_same(each, other) for each, other in copies), "objects are not changed"
+        assert K.dtype == np.float64, "values on objects are float64"
+    assert_allclose(clone(kernel)(X), K, atol=1e-13 * scale, err_msg="clone")
+    assert_allclose(kernel.resolve(X)(X), K, rtol=0, atol=0, err_msg="resolving twice changes nothing")
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether objects are known to be equal: texts, numbers, arrays, and collections of such."""
+    return object_key(one) == object_key(other)
+
+
+def _checked_values(kernel: Kernel, X: np.ndarray) -> np.ndarray:
+    """k(X, X), after what does not depend on the kind of rows."""
     K = kernel(X)
     scale = np.abs(K).max()
-
     assert K.shape == (len(X), len(X)) and np.isfinite(K).all()
     assert_allclose(K, K.T, atol=1e-13 * scale, err_msg="k(x, y) = k(y, x)")
     assert_allclose(kernel.diagonal(X), np.diagonal(K), atol=1e-12 * scale, err_msg="diagonal(X) = diag k(X, X)")
@@ -63,19 +102,12 @@ def check_kernel(kernel: Kernel | Callable[..., object], X: Rows | None = None, 
     kernel.prepare(X[5:12, :])(X[2:7, :], written)
     assert_allclose(written, K[tile], atol=1e-9 * scale, err_msg="prepare(X) writes what the kernel gives")
     assert_allclose(prepared(X[:5]), K[:5], atol=1e-12 * scale, err_msg="prepare(X)(Z) = k(Z, X)")
-    values, _ = prepared.with_gradient(X[:5]) if kernel.has_gradient else (prepared(X[:5]), None)
+    is_smooth = kernel.has_gradient and X.dtype.kind == "f"
+    values, _ = prepared.with_gradient(X[:5]) if is_smooth else (prepared(X[:5]), None)
     assert_allclose(values, K[:5], atol=1e-12 * scale, err_msg="with_gradient(Z) has k(Z, X)")
     if kernel.is_positive_semidefinite:
         _check_inner_products(K, scale)
-    if kernel.has_gradient:
-        _check_gradients(kernel, X, rng)
-    if sparse_inputs:
-        _check_sparse_inputs(kernel, X, scale)
-    single = kernel(X.astype(np.float32))
-    assert single.dtype == np.float32, "float32 stays float32"
-    assert_allclose(single, K, atol=1e-4 * scale, err_msg="float32 ≈ float64")
-    assert_allclose(clone(kernel)(X), K, atol=1e-13 * scale, err_msg="clone")
-    assert_allclose(kernel.resolve(X)(X), K, rtol=0, atol=0, err_msg="resolving twice changes nothing")
+    return K
 
 
 def _check_inner_products(K: np.ndarray, scale: float) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from preimage._engine.arrays import (
     array_namespace,
-    as_points,
+    as_rows,
     epsilon,
     from_numpy,
     in_double,
@@ -160,7 +160,7 @@ def rows_in_double(kernel: Kernel, rows: Array) -> Array:
     Distances in feature space are differences of kernel values. Single precision leaves nothing of these where values
     are large, as inner products far from the origin are, or nearly equal, as values of wide kernels are.
     """
-    return rows if kernel.points_are_row_numbers else in_double(as_points(rows))
+    return rows if kernel.points_are_row_numbers else in_double(as_rows(rows))
 
 
 def nearest_centers(centers: Expansion, rows: Array) -> np.ndarray:

@@ -379,8 +379,13 @@ def _warn_if_diagonal(centered: CenteredGram) -> None:
     # Sums of rows without their diagonal entries.
     off_diagonal = xp.max(xp.abs(centered.row_means / centered.mean_coefficients[:, 0] - diagonal))
     if n > 2 and float(off_diagonal) <= n * epsilon(diagonal.dtype) * float(xp.max(xp.abs(diagonal))):
+        remedy = "A smaller gamma is needed, for instance gamma='median'."
+        if not centered.gram.kernel.takes_numbers:
+            remedy = (
+                "Objects have nothing in common: texts need shorter substrings, such as those of Strings.blended(2)."
+            )
         warn_user(
             f"All kernel values between different points vanish ({centered.gram.kernel!r}): no point is like another, "
-            "and components are arbitrary. A smaller gamma is needed, for instance gamma='median'.",
+            f"and components are arbitrary. {remedy}",
             UserWarning,
         )

@@ -4,8 +4,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from preimage._engine.arrays import as_points, concat_rows, in_double, is_lazy, take_rows
+from preimage._engine.arrays import as_rows, concat_rows, in_double, is_lazy, take_rows
 from preimage._engine.linalg import rank_tolerance
+from preimage._engine.objects import refuse_objects
 from preimage._engine.rows import sum_rows
 from preimage._engine.typing import Array
 from preimage._models.discriminants._problem import (
@@ -127,6 +128,7 @@ def tangent_moment(
             "`invariances` need kernel values of transformed rows, which a precomputed kernel does not have. Give the "
             "kernel itself and the inputs."
         )
+    refuse_objects("A discriminant with `invariances`", points, "Add transformed objects to the training set instead.")
     basis = np.eye(points.shape[0]) if coordinates is None else coordinates.basis
     moment = double(options.invariances.moment_of(coefficients_on(data.kernel, points, basis), data.X, data.weights))
     return options.invariance_weight * data.count * moment
@@ -165,7 +167,7 @@ def _trace(data: LabelledData) -> float:
     """Σ wᵢ k(xᵢ, xᵢ)."""
 
     def of_block(rows: Array, weights: Array | None) -> float:
-        diagonal = double(data.kernel.diagonal(in_double(as_points(rows))))
+        diagonal = double(data.kernel.diagonal(in_double(as_rows(rows))))
         return float(diagonal.sum() if weights is None else weights @ diagonal)
 
     return sum_rows(of_block, data.X, data.weights, rows=BLOCK)

@@ -15,6 +15,7 @@ from preimage._engine.arrays import (
     is_chunked,
     is_foreign,
     is_lazy,
+    is_objects,
     own_copy,
     to_dense,
 )
@@ -68,6 +69,8 @@ def select_points(
         if data.kept is not None and landmarks.indices is not None:
             landmarks = replace(landmarks, indices=data.kept[landmarks.indices])
         return landmarks.points, replace(landmarks, factor=None)
+    if is_objects(X):
+        return data.kernel.rows(chosen), None
     points = own_copy(as_points(chosen if is_foreign(chosen) else np.asarray(to_dense(chosen))), chosen)
     if data.kernel.points_are_row_numbers or points.ndim != 2 or points.shape[1] != X.shape[1]:
         raise ValueError(

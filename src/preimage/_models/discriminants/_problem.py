@@ -7,7 +7,7 @@ from typing import Protocol, cast
 
 import numpy as np
 
-from preimage._engine.arrays import array_namespace, as_points, from_numpy, in_double, in_memory, is_lazy, to_numpy
+from preimage._engine.arrays import array_namespace, as_rows, from_numpy, in_double, in_memory, is_lazy, to_numpy
 from preimage._engine.linalg import fix_signs
 from preimage._engine.progress import stage
 from preimage._engine.rows import map_rows
@@ -224,7 +224,7 @@ def coefficients_on(kernel: Kernel, points: Array, coefficients: Array) -> Expan
 
 def values_at(expansion: Expansion, X: Array) -> Array:
     """Function values at rows that may be lazy, in NumPy."""
-    in_points = lambda rows: rows if expansion.kernel.points_are_row_numbers else in_double(as_points(rows))
+    in_points = lambda rows: rows if expansion.kernel.points_are_row_numbers else in_double(as_rows(rows))
     values = map_rows(lambda rows: expansion(in_points(rows)), X, rows=BLOCK) if is_lazy(X) else expansion(in_points(X))
     return to_numpy(in_memory(values)).astype(np.float64)
 

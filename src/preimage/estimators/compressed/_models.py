@@ -27,6 +27,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from preimage._engine.arrays import in_precision, to_dense
 from preimage._engine.finite import finite_log
+from preimage._engine.objects import refuse_objects
 from preimage._engine.progress import ReportsProgress, reports_progress
 from preimage._engine.typing import Array, Rows, Seed, Targets
 from preimage._engine.validation import (
@@ -254,6 +255,9 @@ class Compressed(ReportsProgress, Estimator):
                 f"{type(self).__name__} is for a {self.kind}; got a {machine.output.kind}. `compress(model, ...)` "
                 "chooses the class by itself."
             )
+        refuse_objects(
+            type(self).__name__, machine.expansion.points, "Fit it with fewer landmarks instead: landmarks=50, say."
+        )
         self._expect(machine)
         X = None if X is None else check_points(self, X, reset=False)
         machine = _with_known_gram(machine, X)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from preimage._engine.arrays import is_foreign, to_dense, to_numpy
+from preimage._engine.objects import refuse_objects
 from preimage._engine.output_files import replacing
 from preimage._engine.typing import Array
 from preimage._models.machines import Coordinates, KernelMachine, Regression
@@ -114,6 +115,7 @@ def to_onnx(
     parts = _Parts.of(model)
     if is_foreign(parts.machine.expansion.points):
         parts = _Parts.of(on_host(model))
+    refuse_objects("to_onnx", parts.machine.expansion.points, "Graphs compute with tensors: keep the model by save().")
     rows = sample_rows(parts.machine, parts.front, parts.d, dtype) if X is None else _given_rows(X, parts.d, dtype)
     proto = _checked(parts, rows, dtype, compute_dtype, probabilities)
     if path is not None:
