@@ -11,10 +11,10 @@ from preimage._engine.arrays import from_numpy, in_memory, take_rows, to_numpy
 from preimage._engine.finite import refuse_overflowing_fit
 from preimage._engine.rows import map_rows, sum_rows
 from preimage._engine.typing import Array, Rows, Targets
-from preimage._engine.validation import check_points, check_weights
+from preimage._engine.validation import check_weights
 from preimage._engine.warnings import warn_user
 from preimage._models.regression import STREAMS, LandmarkRidge, SquaredStream, StreamFit, nested_frame
-from preimage.estimators._kernel_input import batch_rng, is_precomputed
+from preimage.estimators._kernel_input import batch_rng, check_rows_of, is_precomputed
 from preimage.feature_space import Expansion
 from preimage.kernels import Kernel
 from preimage.landmarks import Landmarks, LandmarkSelector
@@ -153,7 +153,7 @@ def warn_of_fit(estimator: Any) -> None:
 
 def next_batch(estimator: Any, X: Rows, y: Targets, sample_weight: Targets) -> tuple[Array, np.ndarray, Any]:
     """Rows of a further batch, labels or targets, and weights, without rows of weight zero."""
-    X = check_points(estimator, in_memory(X), reset=False)
+    X = check_rows_of(estimator, estimator.kernel_, in_memory(X), reset=False, like=estimator.expansion_.points)
     y = estimator._check_y(in_memory(y), X.shape[0])
     weights = estimator._row_weights(y, check_weights(estimator, in_memory(sample_weight), X.shape[0]))
     if weights is None or weights.all():

@@ -14,6 +14,7 @@ from preimage._engine.arrays import (
     from_numpy,
     in_memory,
     is_lazy,
+    is_objects,
     take_rows,
 )
 from preimage._engine.typing import Array, Rows
@@ -112,7 +113,9 @@ class PredictiveIntervals:
         """`function` of rows of X and the output of the machine."""
         machine = self._kernel_machine()
         fitted, output = machine.expansion.coefficients, machine.output
-        return map_queries(self, lambda rows: function(rows, output), check_queries(self, X, fitted), fitted)
+        return map_queries(
+            self, lambda rows: function(rows, output), check_queries(self, X, fitted, machine.expansion), fitted
+        )
 
     def _checked_diagonal(self, diagonal: Any, X: Rows) -> np.ndarray | None:
         """k(x, x) as the user gives them; None where the kernel knows them."""
@@ -153,7 +156,7 @@ def left_out_variance(
     if numbers.size > MOST_ROWS:
         numbers = np.sort(generator(estimator.random_state).choice(numbers, MOST_ROWS, replace=False))
     X = rows.inputs if numbers.size == n else take_rows(rows.inputs, numbers)
-    if not rows.kernel.points_are_row_numbers:
+    if not (rows.kernel.points_are_row_numbers or is_objects(X)):
         X = check_finite_block(type(estimator).__name__, as_points(in_memory(X)))
     return PredictiveVariance.of_left_out(
         fitted,
