@@ -7,7 +7,7 @@ A kernel with one width counts all columns alike: a place on a map, a temperatur
 """
 
 # %%
-# Where does a plant grow? Within a few regions of a map, unless it is too dry; eight other measurements say nothing.
+# Where does a plant grow? Within a few regions of a map, and only in years with enough rain; eight other measurements say nothing.
 # Coordinates are in kilometres, rain is in millimetres per year, and no column is scaled.
 
 import matplotlib.pyplot as plt
@@ -24,7 +24,7 @@ REGIONS = np.array([[20.0, 25.0], [45.0, 70.0], [75.0, 35.0], [80.0, 80.0]])
 def likely(place, rain):
     """Whether the plant grows at places in dry and wet years."""
     nearest = np.linalg.norm(place[:, None] - REGIONS, axis=2).min(axis=1)
-    return (nearest < 14) & (rain > 500)
+    return (nearest < 17) & (rain > 700)
 
 
 def draw(n):
@@ -65,7 +65,7 @@ values = model.decision_function(rows).reshape(east.shape)
 shown = axes.contourf(east, north, values, levels=np.linspace(-1.6, 1.6, 17), cmap="RdBu_r", extend="both")
 axes.contour(east, north, values, levels=[0], colors="k", linewidths=1)
 for center in REGIONS:
-    axes.add_patch(plt.Circle(center, 14, fill=False, linestyle="--", color="0.2"))
+    axes.add_patch(plt.Circle(center, 17, fill=False, linestyle="--", color="0.2"))
 axes.set(aspect="equal", xlabel="east, km", ylabel="north, km")
 figure.colorbar(shown, label="decision, positive where it grows", ax=axes)
 figure.suptitle("Relevance of the columns, and the decision in a year of 900 mm of rain")

@@ -25,6 +25,8 @@ JUDGING_ROWS, ROWS_PER_LANDMARK = 10_000, 5
 FOLDS = 3
 # Different rows without which nothing can be learned: a third of them judges.
 FEWEST_ROWS = 10
+# Rows among which different ones are counted first.
+LOOKED_AT = 100
 # Landmarks of the machines that judge kernels where an estimator has none of its own.
 LANDMARKS = 200
 # Why detectors have no widths per column, and what to do.
@@ -91,14 +93,19 @@ def relevant_kernel(
         Of kernel ridge regression on them.
     """
     require_relevance(kernel)
-    Y, labels = _targets(estimator, y, X.shape[0])
+    targets, has_classes = _targets(estimator, y, X.shape[0])
     kept = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
-    rows, parts, is_small = _parts(kept, labels, rows_for(X.shape[1]), _judging_rows(n_landmarks))
+    rows, parts, is_small = _parts(
+        kept, targets if has_classes else None, rows_for(X.shape[1]), _judging_rows(n_landmarks)
+    )
     taken = take_rows(X, rows)
     sample = as_points(in_memory(taken) if is_lazy(X) else taken)
     points = np.asarray(to_numpy(to_dense(sample)), dtype=np.float64)
     _require_rows(estimator, points)
-    Y, counts = Y[rows], np.ones(rows.size) if weights is None else weights[rows] / np.mean(weights[rows])
+    Y, counts = (
+        _coded(targets, rows) if has_classes else targets[rows],
+        np.ones(rows.size) if weights is None else weights[rows] / np.mean(weights[rows]),
+    )
     deciding = [np.setdiff1d(np.arange(rows.size), judging) for judging in parts]
     Y = Y[:, np.all([np.ptp(Y[some], axis=0) > 0 for some in deciding], axis=0)]
     if not Y.shape[1] or not all(np.ptp(points[some], axis=0).any() for some in deciding):  # there is nothing to learn
@@ -122,7 +129,9 @@ def relevant_kernel(
 
 
 def _require_rows(estimator: Any, points: np.ndarray) -> None:
-    count = len(np.unique(points, axis=0))
+    count = len(np.unique(points[:LOOKED_AT], axis=0))
+    if count < FEWEST_ROWS:  # of rows in a random order
+        count = len(np.unique(points, axis=0))
     if count < FEWEST_ROWS:
         raise ValueError(
             f"gamma={RELEVANCE!r} leaves out rows to judge widths of columns and needs {FEWEST_ROWS} different ones at "
@@ -130,8 +139,8 @@ def _require_rows(estimator: Any, points: np.ndarray) -> None:
         )
 
 
-def _targets(estimator: Any, y: Targets | None, n: int) -> tuple[np.ndarray, np.ndarray | None]:
-    """Targets (n, k), ±1 for classes; and labels, where there are classes."""
+def _targets(estimator: Any, y: Targets | None, n: int) -> tuple[np.ndarray, bool]:
+    """Targets (n, k), or labels (n,), and whether it is these."""
     name = type(estimator).__name__
     if y is None:
         raise ValueError(
@@ -144,11 +153,14 @@ def _targets(estimator: Any, y: Targets | None, n: int) -> tuple[np.ndarray, np.
     kind = "continuous" if is_regressor(estimator) else type_of_target(y, input_name="y")
     if kind.startswith("continuous"):
         Y = check_targets(estimator, y, n)
-        return Y[:, None] if Y.ndim == 1 else Y, None
-    labels = check_labels(estimator, y, n)
+        return Y[:, None] if Y.ndim == 1 else Y, False
+    return check_labels(estimator, y, n), True
+
+
+def _coded(labels: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """±1 for members and others of every class, of two classes for one; shape (number of rows, k)."""
     classes = np.unique(labels)
-    members = labels[:, None] == (classes[1:] if classes.size == 2 else classes)
-    return np.where(members, 1.0, -1.0), labels
+    return np.where(labels[rows][:, None] == (classes[1:] if classes.size == 2 else classes), 1.0, -1.0)
 
 
 def _judging_rows(n_landmarks: int) -> int:
@@ -174,4 +186,4 @@ def _parts(
 
 
 def _landmarks(kernel: Kernel, X: Array) -> Array:
-    return SparseGreedy(LANDMARKS).select(kernel, X, rng=np.random.default_rng(0)).required().points
+    return SparseGreedy(LANDMARKS).select(kernel, X, rng=np.random.default_rng(0)).points

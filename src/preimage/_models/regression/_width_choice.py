@@ -57,6 +57,8 @@ class Judge:
 
     def is_surely_better(self, errors: np.ndarray, others: np.ndarray) -> bool:
         """Whether errors are smaller than others of the same rows, by more than the standard error of that."""
+        if not (np.isfinite(errors).all() and np.isfinite(others).all()):
+            return bool(np.isfinite(errors).all())
         gains = (others - errors) / max(float(np.max(others)), np.finfo(float).tiny)
         gain = self.mean(gains)
         return gain > float(np.sqrt(np.sum((self._shares * (gains - gain)) ** 2)))
@@ -67,7 +69,10 @@ class Judge:
         return weights / np.sum(weights)
 
     def _of(self, kernel: Kernel, judging: np.ndarray) -> np.ndarray:
-        frame = nested_frame(kernel, self.select(kernel))
+        points = self.select(kernel)
+        if not points.shape[0]:  # the kernel is too narrow for the precision of the rows
+            return np.full(judging.size, np.inf)
+        frame = nested_frame(kernel, points)
         F = to_numpy(frame(self.X)).astype(np.float64)
         problem = LeastSquares.of(F, self.Y, self.weights, intercept=self.intercept)
         require_finite(problem.triangle, kernel)
