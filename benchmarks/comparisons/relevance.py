@@ -119,7 +119,7 @@ def report_lines(found, options):
     yield "# Widths per column against boosted trees\n"
     yield from origin_and_time(f"{minutes(sum(sum(each[model][1]) for each in found.values() for model in each))}")
     yield (
-        f"R² on rows for testing, mean of {options.seeds} splits or draws. Widths per column are those of "
+        f"R² on rows for testing, mean over splits or draws ({options.seeds}). Widths per column are those of "
         '`gamma="relevance"` with `alpha="loo"`, on columns as they are and without a search; all others were tuned. '
         "Machines on landmarks have as many points each. Seconds of processor time are those of one thread on a "
         "machine with other work, tuning included; they say an order of magnitude.\n"
@@ -133,18 +133,16 @@ def report_lines(found, options):
         rows.append([name, str(SETS[name][1]), *cells, " / ".join(f"{second:.0f}" for second in seconds)])
     yield from table(["data", "points", *models, "seconds, in this order"], rows)
     near = [name for name, each in found.items() if np.mean(each[OURS][0]) >= np.mean(each[TREES][0]) - 0.02]
+    taken = ", ".join(f"{name} {sum(each[OURS][2])}" for name, each in found.items())
     yield (
-        f"\nR² is at least that of boosted trees less 0.02 on {len(near)} of {len(found)} tables. Widths per column were "
-        "taken, and not one width, in "
-        + ", ".join(f"{sum(each[OURS][2])} of {options.seeds} fits to {name}" for name, each in found.items())
-        + ".\n"
+        f"\nR² is at least that of boosted trees less 0.02 on {len(near)} of {len(found)} tables. Fits that took "
+        f"widths per column, and not one width, of {options.seeds} each: {taken}.\n"
     )
     worse = [name for name, each in found.items() if np.mean(each[OURS][0]) < max(np.mean(each[m][0]) for m in models)]
     yield (
-        f"Another method has a higher R² on: {', '.join(worse) or 'none'}. The made tables have smooth functions with few "
-        "relevant columns, for which this method is meant. Where columns matter alike, as those of Abalone, or rows are "
-        "few, as in Boston, one width on standardised columns does about as well: differences of 0.02 there are those "
-        "of splits."
+        f"Another method has a higher R² on: {'; '.join(worse) or 'none'}. The made tables have smooth functions with "
+        "few relevant columns, for which this method is meant. Where columns matter alike, as those of Abalone, or rows "
+        "are few, as in Boston, one width on standardised columns does about as well."
     )
 
 
