@@ -141,7 +141,7 @@ def report_lines(found, options):
     worse = [name for name, each in found.items() if np.mean(each[OURS][0]) < max(np.mean(each[m][0]) for m in models)]
     yield (
         f"Another method has a higher R² on: {'; '.join(worse) or 'none'}. The made tables have smooth functions with "
-        "few relevant columns, for which this method is meant. Where columns matter alike, as those of Abalone, or rows "
+        "few relevant columns, for which this method is meant. Where columns matter alike, as in Abalone, or rows "
         "are few, as in Boston, one width on standardised columns does about as well."
     )
 

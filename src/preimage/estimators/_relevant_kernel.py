@@ -1,6 +1,7 @@
 """Kernels with a width per column that fits learn from targets: which rows decide, and which judge."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -71,7 +72,8 @@ def relevant_kernel(
     """`kernel` with a width for each column, or with one width where that is no worse; stores which, and relevances.
 
     Widths are those with the largest evidence on some rows  (K21). On others, kernel ridge regression on landmarks
-    chooses a factor of all of them, and whether they are better than one width.
+    chooses a factor of all of them, and whether they are better than one width of columns as they are, or of
+    standardised columns.
 
     Parameters
     ----------
@@ -114,18 +116,22 @@ def relevant_kernel(
     Y = Y / np.max(np.abs(Y), axis=0)  # squares of huge targets leave the range of numbers
     Y = Y / np.std(Y, axis=0)
     found = [learn_relevance(kernel, points[some], Y[some], counts[some]) for some in deciding]
-    of_columns = lambda each, factor: ScaledInputs(with_gamma(kernel, 1.0), factor * each.gammas)
-    of_one = lambda each, factor: with_gamma(kernel, factor * each.gamma)
+    families = [lambda each: each.one, lambda each: each.standardized, lambda each: each.per_column]
     judge = Judge(lambda each: (select or _landmarks)(each, sample), sample, Y, counts, parts, alpha, intercept)
-    choice = choose_widths(
-        judge,
-        lambda factor: [of_columns(each, factor) for each in found],
-        lambda factor: [of_one(each, factor) for each in found],
-    )
-    last = learn_relevance(kernel, points, Y, counts, start=found[0].gammas) if is_small else found[0]
-    estimator.has_column_widths_ = choice.per_column
-    estimator.relevance_ = last.shares if choice.per_column else last.shares_of_one
-    return of_columns(last, choice.factor) if choice.per_column else of_one(last, choice.factor_of_one)
+    kernels = lambda of, factor: [_with_widths(kernel, factor * of(each).gammas) for each in found]
+    *simple, per_column = (partial(kernels, of) for of in families)
+    number, factor = choose_widths(judge, simple, per_column)
+    last = learn_relevance(kernel, points, Y, counts, start=found[0].per_column.gammas) if is_small else found[0]
+    chosen = families[number](last)
+    estimator.has_column_widths_, estimator.relevance_ = number == len(simple), chosen.shares
+    return _with_widths(kernel, factor * chosen.gammas)
+
+
+def _with_widths(kernel: Kernel, gammas: np.ndarray) -> Kernel:
+    """The kernel itself where all widths are the same, else on scaled inputs."""
+    if np.all(gammas == gammas[0]):
+        return with_gamma(kernel, float(gammas[0]))
+    return ScaledInputs(with_gamma(kernel, 1.0), gammas)
 
 
 def _require_rows(estimator: Any, points: np.ndarray) -> None:

@@ -34,24 +34,39 @@ PRICE = 1.0
 
 
 @dataclass(frozen=True)
-class Relevance:
-    """Widths learned from targets.
+class Widths:
+    """Widths of columns, and what the columns matter with them.
 
     Attributes
     ----------
     gammas : array of shape (d,)
-        γ of every column, zero for those that do not help.
-    gamma : float
-        One γ for all columns, by the same criterion.
-    shares, shares_of_one : arrays of shape (d,)
+        γ of every column.
+    shares : array of shape (d,)
         Mean squared derivatives of the fitted functions, in units of the standard deviations of columns, with the sum
-        one: with widths per column, and with one width.
+        one.
     """
 
     gammas: np.ndarray
-    gamma: float
     shares: np.ndarray
-    shares_of_one: np.ndarray
+
+
+@dataclass(frozen=True)
+class Relevance:
+    """Widths learned from targets, all by the same criterion.
+
+    Attributes
+    ----------
+    one : Widths
+        One γ for all columns.
+    standardized : Widths
+        One γ for all columns divided by their standard deviations; zero for constant ones.
+    per_column : Widths
+        A γ for each column, zero for those that do not help.
+    """
+
+    one: Widths
+    standardized: Widths
+    per_column: Widths
 
 
 def rows_for(d: int) -> int:
@@ -87,8 +102,8 @@ def learn_relevance(
 ) -> Relevance:
     """Widths of columns with the largest evidence  (K21), on rows in a random order.
 
-    Descends in the logarithms of weights and ridge from a wide kernel, a narrow one, the best kernel with one width,
-    and the widths `start` where they are given; drops columns that do not raise the evidence enough.
+    Descends in the logarithms of weights and ridge from a wide kernel, a narrow one, and the best kernels with one
+    width, or from the widths `start` where they are given; drops columns that do not raise the evidence enough.
 
     Parameters
     ----------
@@ -111,32 +126,38 @@ def learn_relevance(
         (Y - np.mean(Y, axis=0)) / np.std(Y, axis=0),
         np.mean(weights) / weights,
     )
-    d = squares.size
-    few = evidence.rows(SCREENING_ROWS)
-    # Columns of one width have weights in proportion to their variances.
-    along = squares / np.mean(squares)
+    d, few = squares.size, evidence.rows(SCREENING_ROWS)
     at = lambda total, direction: (np.full(d, total / d) * direction, FIRST_RIDGE)
     with stage("Learning widths of columns", 6) as advance:
-        ones = [_descend(few, *at(total, along), SCREENING_STEPS, shared=True) for total in (WIDE, NARROW)]
-        one = min(ones, key=lambda found: found[2])
-        advance()
-        starts = [at(WIDE, np.ones(d)), at(NARROW, np.ones(d)), one[:2]]
-        if start is not None:
-            starts.append((np.maximum(start[varies] * squares, WEIGHTS[0]), one[1]))
-        found = []
-        for each in starts[:3] if start is None else starts[3:]:
-            found.append(_descend(few, *each, SCREENING_STEPS))
+        simple = []
+        # Columns of one width have weights in proportion to their variances.
+        for direction in (squares / np.mean(squares), np.ones(d)):
+            tried = [_descend(few, *at(total, direction), SCREENING_STEPS, shared=True) for total in (WIDE, NARROW)]
+            simple.append(min(tried, key=_value)[:2])
             advance()
-        best = _descend(evidence, *min(found, key=lambda each: each[2])[:2], STEPS)
-        one = _descend(evidence, *one[:2], LAST_STEPS, shared=True)
+        starts = [at(WIDE, np.ones(d)), at(NARROW, np.ones(d)), *simple]
+        if start is not None:
+            starts = [(np.maximum(start[varies] * squares, WEIGHTS[0]), simple[1][1])]
+        best = min((_descend(few, *each, SCREENING_STEPS) for each in starts), key=_value)
         advance()
-        columns, ridge = _without_idle(evidence, *best)
+        best = _descend(evidence, *best[:2], STEPS)
         advance()
-    gammas, shares, shares_of_one = np.zeros((3, X.shape[1]))
-    gammas[varies] = columns / squares
-    shares[varies] = _shares(evidence, columns, ridge)
-    shares_of_one[varies] = _shares(evidence, *one[:2])
-    return Relevance(gammas, float(np.max(one[0] / squares)), shares, shares_of_one)
+        simple = [_descend(evidence, *each, LAST_STEPS, shared=True)[:2] for each in simple]
+        advance()
+        columns = _without_idle(evidence, *best)
+        advance()
+
+    def widths(columns: np.ndarray, ridge: float) -> Widths:
+        gammas, shares = np.zeros((2, X.shape[1]))
+        gammas[varies], shares[varies] = columns / squares, _shares(evidence, columns, ridge)
+        return Widths(gammas, shares)
+
+    one, standardized, per_column = (widths(*each) for each in (*simple, columns))
+    return Relevance(Widths(np.full(X.shape[1], np.max(one.gammas)), one.shares), standardized, per_column)
+
+
+def _value(found: tuple[np.ndarray, float, float]) -> float:
+    return found[2]
 
 
 def _descend(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -80,38 +81,26 @@ class Judge:
         return min((each[judging] for each in candidates), key=lambda each: float(self.weights[judging] @ each))
 
 
-@dataclass(frozen=True)
-class WidthChoice:
-    """Which of two families of kernels was better, and by which factor its weights were multiplied.
-
-    Attributes
-    ----------
-    factor, factor_of_one : float
-    per_column : bool
-        Whether weights of columns were surely better than one width.
-    """
-
-    factor: float
-    factor_of_one: float
-    per_column: bool
+#: From the factor of all weights to a kernel for each part of the rows that judge.
+Family: TypeAlias = Callable[[float], list[Kernel]]
 
 
-def choose_widths(
-    judge: Judge, per_column: Callable[[float], list[Kernel]], one: Callable[[float], list[Kernel]]
-) -> WidthChoice:
-    """One width, unless a width for each column has left-out errors that are smaller beyond their standard error.
+def choose_widths(judge: Judge, simple: list[Family], per_column: Family) -> tuple[int, float]:
+    """The number of a family, and the factor of its weights: one width, unless widths per column are surely better.
 
-    Each family is a function of the factor of all its weights, and has a kernel for each part of the rows that judge.
-    The factors were found on few rows, and more admit narrower kernels: the factor is doubled, or else halved, as long
-    as errors fall.
+    Of the simple families, which have one width, that with the smallest left-out errors is taken. The last number is
+    that of widths per column, whose errors must be smaller beyond the standard error. Factors were found on few rows,
+    and more admit narrower kernels: they are doubled, or else halved, as long as errors fall.
     """
     with stage("Comparing kernels"):
-        factor, errors = _best_factor(judge, per_column)
-        factor_of_one, others = _best_factor(judge, one)
-    return WidthChoice(factor, factor_of_one, judge.is_surely_better(errors, others))
+        found = [_best_factor(judge, family) for family in (*simple, per_column)]
+    errors = [each[1] for each in found]
+    best = min(range(len(simple)), key=lambda number: judge.mean(errors[number]))
+    number = len(simple) if judge.is_surely_better(errors[-1], errors[best]) else best
+    return number, found[number][0]
 
 
-def _best_factor(judge: Judge, family: Callable[[float], list[Kernel]]) -> tuple[float, np.ndarray]:
+def _best_factor(judge: Judge, family: Family) -> tuple[float, np.ndarray]:
     best, errors = 1.0, judge.errors(family(1.0))
     for direction in (STEP, 1 / STEP):
         for _ in range(MOST_STEPS):
