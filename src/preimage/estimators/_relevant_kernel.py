@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_regressor
+from sklearn.base import is_classifier, is_regressor
 from sklearn.utils.multiclass import type_of_target
 
 from preimage._engine.arrays import as_points, from_device, in_memory, is_lazy, take_rows, to_dense, to_numpy
@@ -28,6 +28,8 @@ FOLDS = 3
 FEWEST_ROWS = 10
 # Rows among which different ones are counted first.
 LOOKED_AT = 100
+# Smallest weight of a row, relative to the mean: its target says nothing. Noise has the inverse for its variance.
+LEAST_WEIGHT = 1e-9
 # Landmarks of the machines that judge kernels where an estimator has none of its own.
 LANDMARKS = 200
 # Why detectors have no widths per column, and what to do.
@@ -106,15 +108,15 @@ def relevant_kernel(
     _require_rows(estimator, points)
     Y, counts = (
         _coded(targets, rows) if has_classes else targets[rows],
-        np.ones(rows.size) if weights is None else weights[rows] / np.mean(weights[rows]),
+        np.ones(rows.size) if weights is None else _shares(weights[rows]),
     )
     deciding = [np.setdiff1d(np.arange(rows.size), judging) for judging in parts]
-    Y = Y[:, np.all([np.ptp(Y[some], axis=0) > 0 for some in deciding], axis=0)]
+    Y = Y[:, np.all([np.any(Y[some] != Y[some[:1]], axis=0) for some in deciding], axis=0)]
     if not Y.shape[1] or not all(np.ptp(points[some], axis=0).any() for some in deciding):  # there is nothing to learn
         estimator.relevance_, estimator.has_column_widths_ = np.full(X.shape[1], 1 / X.shape[1]), False
         return with_gamma(kernel, resolve_gamma("median", points))
     Y = Y / np.max(np.abs(Y), axis=0)  # squares of huge targets leave the range of numbers
-    Y = Y / np.std(Y, axis=0)
+    Y = Y / np.maximum(np.std(Y, axis=0), np.finfo(float).tiny)
     found = [learn_relevance(kernel, points[some], Y[some], counts[some]) for some in deciding]
     families = [lambda each: each.one, lambda each: each.standardized, lambda each: each.per_column]
     judge = Judge(lambda each: (select or _landmarks)(each, sample), sample, Y, counts, parts, alpha, intercept)
@@ -132,6 +134,12 @@ def _with_widths(kernel: Kernel, gammas: np.ndarray) -> Kernel:
     if np.all(gammas == gammas[0]):
         return with_gamma(kernel, float(gammas[0]))
     return ScaledInputs(with_gamma(kernel, 1.0), gammas)
+
+
+def _shares(weights: np.ndarray) -> np.ndarray:
+    """Weights of mean one, none of them so small that its inverse is no number."""
+    weights = weights / np.max(weights)
+    return np.maximum(weights / np.mean(weights), LEAST_WEIGHT)
 
 
 def _require_rows(estimator: Any, points: np.ndarray) -> None:
@@ -156,8 +164,10 @@ def _targets(estimator: Any, y: Targets | None, n: int) -> tuple[np.ndarray, boo
             "and percentiles such as 'p5'."
         )
     y = np.asarray(from_device(in_memory(y)))
-    kind = "continuous" if is_regressor(estimator) else type_of_target(y, input_name="y")
-    if kind.startswith("continuous"):
+    has_numbers = is_regressor(estimator)
+    if not has_numbers and not is_classifier(estimator):
+        has_numbers = type_of_target(y, input_name="y").startswith("continuous")
+    if has_numbers:
         Y = check_targets(estimator, y, n)
         return Y[:, None] if Y.ndim == 1 else Y, False
     return check_labels(estimator, y, n), True

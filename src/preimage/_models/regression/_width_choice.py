@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -85,7 +85,7 @@ class Judge:
 Family: TypeAlias = Callable[[float], list[Kernel]]
 
 
-def choose_widths(judge: Judge, simple: list[Family], per_column: Family) -> tuple[int, float]:
+def choose_widths(judge: Judge, simple: Sequence[Family], per_column: Family) -> tuple[int, float]:
     """The number of a family, and the factor of its weights: one width, unless widths per column are surely better.
 
     Of the simple families, which have one width, that with the smallest left-out errors is taken. The last number is
