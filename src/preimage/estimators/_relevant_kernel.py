@@ -17,7 +17,7 @@ from preimage.kernels import Kernel, ScaledInputs
 from preimage.kernels._bandwidth import RELEVANCE, resolve_gamma
 from preimage.landmarks import SparseGreedy
 from preimage.widths._class_gram import stratified_rows
-from preimage.widths._relevance import learn_relevance, require_relevance, rows_for, with_gamma
+from preimage.widths._relevance import learn_relevance, require_relevance, rows_for, varying_columns, with_gamma
 
 # Rows that judge kernels, and as many for each landmark: their errors have to be known to a few per cent, and the ridge
 # must not be that of few rows. Ten times more would take a minute for 500 landmarks.
@@ -112,7 +112,7 @@ def relevant_kernel(
     )
     deciding = [np.setdiff1d(np.arange(rows.size), judging) for judging in parts]
     Y = Y[:, np.all([np.any(Y[some] != Y[some[:1]], axis=0) for some in deciding], axis=0)]
-    if not Y.shape[1] or not all(np.ptp(points[some], axis=0).any() for some in deciding):  # there is nothing to learn
+    if not Y.shape[1] or not all(varying_columns(points[some]).any() for some in deciding):  # there is nothing to learn
         estimator.relevance_, estimator.has_column_widths_ = np.full(X.shape[1], 1 / X.shape[1]), False
         return with_gamma(kernel, resolve_gamma("median", points))
     Y = Y / np.max(np.abs(Y), axis=0)  # squares of huge targets leave the range of numbers

@@ -29,6 +29,8 @@ SCREENING_STEPS, STEPS, LAST_STEPS = 40, 25, 10
 # which matrices of 1,500 rows have a factor.
 WEIGHTS, RIDGES = (1e-9, 1e6), (1e-6, 1e4)
 FIRST_RIDGE = 0.1
+# Standard deviations below this fraction of the largest entry are rounding errors: a hundred times those of a mean.
+ROUNDING = 1e-12
 # A column stays if it raises the logarithm of the evidence by this much, as Akaike's criterion asks of a parameter.
 PRICE = 1.0
 
@@ -74,6 +76,11 @@ def rows_for(d: int) -> int:
     return int(min(MOST_ROWS, max((MOST_OPERATIONS / d) ** 0.5, 100)))
 
 
+def varying_columns(X: np.ndarray) -> np.ndarray:
+    """Which columns are not constant, or nearly so; boolean array of shape (d,)."""
+    return np.std(X, axis=0) > ROUNDING * np.max(np.abs(X), axis=0, initial=0.0)
+
+
 def require_relevance(kernel: Kernel) -> None:
     """Raise for kernels that have no widths per column, or of which only a part would have."""
     own = getattr(kernel, "gamma", None)
@@ -110,6 +117,7 @@ def learn_relevance(
     kernel : Kernel
         With ``gamma="relevance"``, as `require_relevance` wants it.
     X : array of shape (n, d)
+        Of which one of `varying_columns` at least.
     Y : array of shape (n, k)
         Targets that are not constant.
     weights : array of shape (n,)
@@ -117,8 +125,7 @@ def learn_relevance(
     start : array of shape (d,), optional
         Widths that were found before.
     """
-    scales = np.std(X, axis=0)
-    varies = scales > 1e-12 * np.max(np.abs(X), axis=0, initial=0.0)
+    scales, varies = np.std(X, axis=0), varying_columns(X)
     squares = scales[varies] ** 2
     evidence = Evidence(
         with_gamma(kernel, 1.0),
