@@ -107,6 +107,7 @@ MODELS = {
     "logistic machine": lambda: SparseGreedyClassifier(20, loss="logistic").fit(X, Y),
     "support vector machine on landmarks": lambda: SparseGreedyClassifier(20, loss="hinge").fit(X, TWO),
     "squared hinge": lambda: SparseGreedyClassifier(20, loss="squared_hinge", class_weight="balanced").fit(X, Y),
+    "regression with widths per column": lambda: SparseGreedyRegressor(20, gamma="relevance").fit(X, Y),
     "robust regression": lambda: SparseGreedyRegressor(20, loss="huber").fit(X, Y),
     "support vector regression on landmarks": lambda: SparseGreedyRegressor(20, loss="epsilon_insensitive").fit(X, Y),
     "quantile regression": lambda: SparseGreedyRegressor(20, loss="quantile", quantile=0.9, alpha="loo").fit(X, Y),

@@ -38,7 +38,7 @@ def powers(most=300):
     return st.builds(lambda e, m: float(f"{m}e{e}"), exponents, st.sampled_from([1, 1, 1, 3, 7]))
 
 
-WIDTHS = st.one_of(powers(), st.sampled_from(["scale", "median", "auto", "p5"]))
+WIDTHS = st.one_of(powers(), st.sampled_from(["scale", "median", "auto", "p5", "relevance"]))
 
 
 def leaves():

@@ -67,6 +67,10 @@ ON_CHUNKS = {
         SparseGreedyClassifier(20, gamma=0.3, loss="hinge", alpha="loo"),
         True,
     ),
+    "SparseGreedyRegressor, widths per column, on landmarks": (
+        SparseGreedyRegressor(20, gamma="relevance", alpha="loo"),
+        True,
+    ),
     "SparseGreedyRegressor, huber on landmarks": (SparseGreedyRegressor(20, gamma=0.3, loss="huber"), True),
     "SparseGreedyRegressor, quantile on landmarks": (
         SparseGreedyRegressor(20, gamma=0.3, loss="quantile", max_memory=100),

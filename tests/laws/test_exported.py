@@ -121,6 +121,7 @@ OTHERS = {
     "SemiSupervisedKernelPCA": SemiSupervisedKernelPCA(3, gamma=0.3),
     "SparseGreedyDetector": SparseGreedyDetector(15, gamma=0.3, nu=0.2),
     "SparseGreedyRegressor": SparseGreedyRegressor(15, gamma=0.3),
+    "regression with widths per column": SparseGreedyRegressor(15, gamma="relevance"),
     "quantile regression": SparseGreedyRegressor(15, gamma=0.3, loss="quantile"),
     "LinearProgrammingRegressor": LinearProgrammingRegressor(15, gamma=0.3),
     "CompressedRegressor": CompressedRegressor(SVR(gamma=0.3), 8),

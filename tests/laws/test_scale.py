@@ -110,6 +110,7 @@ MODELS = {
     "SparseGreedyClassifier": lambda X: SparseGreedyClassifier(**RULE).fit(X, Y),
     "SparseGreedyDetector": lambda X: SparseGreedyDetector(**RULE).fit(X),
     "SparseGreedyRegressor": lambda X: SparseGreedyRegressor(**RULE).fit(X, Y),
+    "regression with widths per column": lambda X: SparseGreedyRegressor(20, gamma="relevance").fit(X, Y),
     "SparseKernelFeatureAnalysis": lambda X: SparseKernelFeatureAnalysis(9, preimage="fixed_point", **RULE).fit(X),
     "LinearProgrammingClassifier": lambda X: LinearProgrammingClassifier(20, **RULE).fit(X, Y),
     "LinearProgrammingRegressor": lambda X: LinearProgrammingRegressor(20, max_gap=0.1, **RULE).fit(X, Y),

@@ -25,17 +25,19 @@ def test_columns_that_do_not_help_get_little_and_most_of_them_nothing(kernel, rn
     """An interaction and a step. Akaike's price lets a column of noise pass with probability 0.16 or less."""
     found = learned(*problem(rng), kernel=kernel)
     others = [0, 2, 4, 6, 7]
-    assert found.shares[[1, 3, 5]].min() > 0.05 and found.shares[others].sum() < 0.05
-    assert np.sum(found.gammas[others] == 0) >= 3
-    assert_allclose([found.shares.sum(), found.shares_of_one.sum()], 1)
-    assert np.all((found.gammas == 0) == (found.shares == 0)) and found.gammas.min() >= 0
+    assert found.per_column.shares[[1, 3, 5]].min() > 0.05 and found.per_column.shares[others].sum() < 0.05
+    assert np.sum(found.per_column.gammas[others] == 0) >= 3
+    assert_allclose([each.shares.sum() for each in (found.one, found.standardized, found.per_column)], 1)
+    assert (
+        np.all((found.per_column.gammas == 0) == (found.per_column.shares == 0)) and found.per_column.gammas.min() >= 0
+    )
 
 
 def test_linear_columns_are_relevant_although_their_widths_are_large(rng):
     """γ says how curved the function is along a column, and relevances how far it changes."""
     X = rng.uniform(size=(200, 3))
     found = learned(X, (3 * X[:, 0] + np.sin(9 * X[:, 1]) + 0.05 * rng.normal(size=200))[:, None])
-    assert found.gammas[0] < 0.1 * found.gammas[1] and found.shares[0] > 0.1
+    assert found.per_column.gammas[0] < 0.1 * found.per_column.gammas[1] and found.per_column.shares[0] > 0.1
 
 
 def test_units_of_columns_and_targets_do_not_matter(rng):
@@ -43,35 +45,35 @@ def test_units_of_columns_and_targets_do_not_matter(rng):
     units = 10.0 ** rng.integers(-30, 30, size=X.shape[1])
     one, other = learned(X, Y), learned(X * units, 1e9 * Y - 3e9)
     # The best kernel with one width, which depends on units, is one of the starts.
-    assert_allclose(other.shares, one.shares, atol=0.05)
-    assert_allclose(other.shares[[1, 3, 5]], one.shares[[1, 3, 5]], rtol=0.2)
+    assert_allclose(other.per_column.shares, one.per_column.shares, atol=0.05)
+    assert_allclose(other.per_column.shares[[1, 3, 5]], one.per_column.shares[[1, 3, 5]], rtol=0.2)
 
 
 def test_one_unit_for_all_columns_does_not_matter_at_all(rng):
     X, Y = problem(rng)
     one, other = learned(X, Y), learned(2.0**40 * X, Y)
-    assert_allclose(other.gammas * 2.0**80, one.gammas, rtol=1e-6)
-    assert_allclose(other.gamma * 2.0**80, one.gamma, rtol=1e-6)
+    assert_allclose(other.per_column.gammas * 2.0**80, one.per_column.gammas, rtol=1e-6)
+    assert_allclose(other.one.gammas * 2.0**80, one.one.gammas, rtol=1e-6)
 
 
 def test_columns_may_be_exchanged(rng):
     X, Y = problem(rng)
     order = rng.permutation(X.shape[1])
     one, other = learned(X, Y), learned(X[:, order], Y)
-    assert_allclose(other.shares, one.shares[order], atol=0.02)
+    assert_allclose(other.per_column.shares, one.per_column.shares[order], atol=0.02)
 
 
 def test_constant_columns_have_no_part(rng):
     X, Y = problem(rng)
     found = learned(np.column_stack([X[:, :4], np.full(200, 7.0), X[:, 4:]]), Y)
-    assert found.gammas[4] == found.shares[4] == found.shares_of_one[4] == 0
-    assert_allclose(np.delete(found.gammas, 4), learned(X, Y).gammas, rtol=1e-6)
+    assert found.per_column.gammas[4] == found.standardized.gammas[4] == found.one.shares[4] == 0
+    assert_allclose(np.delete(found.per_column.gammas, 4), learned(X, Y).per_column.gammas, rtol=1e-6)
 
 
 def test_a_column_given_twice_shares_its_relevance(rng):
     X, Y = problem(rng)
     found = learned(np.column_stack([X, X[:, 1]]), Y)
-    assert_allclose(found.gammas[8], found.gammas[1], rtol=1e-6)
+    assert_allclose(found.per_column.gammas[8], found.per_column.gammas[1], rtol=1e-6)
 
 
 def test_weights_of_rows_say_how_certain_targets_are(rng):
@@ -79,8 +81,11 @@ def test_weights_of_rows_say_how_certain_targets_are(rng):
     X, Y = problem(rng)
     wrong = np.where(np.arange(200)[:, None] % 3 == 0, rng.permutation(Y), Y)
     weights = np.where(np.arange(200) % 3 == 0, 1e-4, 1.0)
-    right = learned(X, Y).shares
-    assert abs(learned(X, wrong, weights).shares - right).sum() < abs(learned(X, wrong).shares - right).sum()
+    right = learned(X, Y).per_column.shares
+    assert (
+        abs(learned(X, wrong, weights).per_column.shares - right).sum()
+        < abs(learned(X, wrong).per_column.shares - right).sum()
+    )
 
 
 def test_the_evidence_with_one_width_is_as_good_as_that_of_a_grid(rng):
@@ -88,7 +93,7 @@ def test_the_evidence_with_one_width_is_as_good_as_that_of_a_grid(rng):
 
     X = rng.normal(size=(120, 2))
     Y = np.sin(X.sum(axis=1, keepdims=True)) + 0.1 * rng.normal(size=(120, 1))
-    found = learned(X, Y).gamma
+    found = learned(X, Y).one.gammas[0]
     evidence = Evidence(Gaussian(1.0), X - X.mean(axis=0), (Y - Y.mean()) / Y.std(), np.ones(120))
     best = lambda gamma: min(evidence.at(np.full(2, gamma), ridge) for ridge in np.geomspace(1e-6, 10, 60))
     assert best(found) <= min(best(found * factor) for factor in (0.3, 0.7, 1.4, 3.0)) + 1e-3
@@ -97,7 +102,7 @@ def test_the_evidence_with_one_width_is_as_good_as_that_of_a_grid(rng):
 def test_one_column(rng):
     X = rng.normal(size=(60, 1))
     found = learned(X, np.sin(X))
-    assert found.shares == found.shares_of_one == [1.0] and found.gammas[0] > 0 and found.gamma > 0
+    assert found.per_column.shares == found.one.shares == [1.0] and found.per_column.gammas[0] > 0
 
 
 @pytest.mark.parametrize(

@@ -164,7 +164,7 @@ class LandmarkMachine(HasLandmarks, ReportsProgress, Estimator, ABC):
             self.landmarks if isinstance(self.landmarks, Integral) else getattr(self.landmarks, "n_landmarks", None)
         )
         options = self._judging_options() | ({} if number is None else {"n_landmarks": int(number)})
-        select = lambda each, inputs: self._select(each, inputs).required().points
+        select = lambda each, inputs: self._select(each, inputs).points
         return relevant_kernel(self, kernel, X, y, weights, select=select, **options)
 
     def _judging_options(self) -> dict[str, Any]:

@@ -1,10 +1,11 @@
 """Kernels with a width per column that fits learn from targets: which rows decide, and which judge."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_regressor
+from sklearn.base import is_classifier, is_regressor
 from sklearn.utils.multiclass import type_of_target
 
 from preimage._engine.arrays import as_points, from_device, in_memory, is_lazy, take_rows, to_dense, to_numpy
@@ -16,7 +17,7 @@ from preimage.kernels import Kernel, ScaledInputs
 from preimage.kernels._bandwidth import RELEVANCE, resolve_gamma
 from preimage.landmarks import SparseGreedy
 from preimage.widths._class_gram import stratified_rows
-from preimage.widths._relevance import learn_relevance, require_relevance, rows_for, with_gamma
+from preimage.widths._relevance import learn_relevance, require_relevance, rows_for, varying_columns, with_gamma
 
 # Rows that judge kernels, and as many for each landmark: their errors have to be known to a few per cent, and the ridge
 # must not be that of few rows. Ten times more would take a minute for 500 landmarks.
@@ -25,6 +26,10 @@ JUDGING_ROWS, ROWS_PER_LANDMARK = 10_000, 5
 FOLDS = 3
 # Different rows without which nothing can be learned: a third of them judges.
 FEWEST_ROWS = 10
+# Rows among which different ones are counted first.
+LOOKED_AT = 100
+# Smallest weight of a row, relative to the mean: its target says nothing. Noise has the inverse for its variance.
+LEAST_WEIGHT = 1e-9
 # Landmarks of the machines that judge kernels where an estimator has none of its own.
 LANDMARKS = 200
 # Why detectors have no widths per column, and what to do.
@@ -69,7 +74,8 @@ def relevant_kernel(
     """`kernel` with a width for each column, or with one width where that is no worse; stores which, and relevances.
 
     Widths are those with the largest evidence on some rows  (K21). On others, kernel ridge regression on landmarks
-    chooses a factor of all of them, and whether they are better than one width.
+    chooses a factor of all of them, and whether they are better than one width of columns as they are, or of
+    standardised columns.
 
     Parameters
     ----------
@@ -91,38 +97,55 @@ def relevant_kernel(
         Of kernel ridge regression on them.
     """
     require_relevance(kernel)
-    Y, labels = _targets(estimator, y, X.shape[0])
+    targets, has_classes = _targets(estimator, y, X.shape[0])
     kept = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
-    rows, parts, is_small = _parts(kept, labels, rows_for(X.shape[1]), _judging_rows(n_landmarks))
+    rows, parts, is_small = _parts(
+        kept, targets if has_classes else None, rows_for(X.shape[1]), _judging_rows(n_landmarks)
+    )
     taken = take_rows(X, rows)
     sample = as_points(in_memory(taken) if is_lazy(X) else taken)
     points = np.asarray(to_numpy(to_dense(sample)), dtype=np.float64)
     _require_rows(estimator, points)
-    Y, counts = Y[rows], np.ones(rows.size) if weights is None else weights[rows] / np.mean(weights[rows])
+    Y, counts = (
+        _coded(targets, rows) if has_classes else targets[rows],
+        np.ones(rows.size) if weights is None else _shares(weights[rows]),
+    )
     deciding = [np.setdiff1d(np.arange(rows.size), judging) for judging in parts]
-    Y = Y[:, np.all([np.ptp(Y[some], axis=0) > 0 for some in deciding], axis=0)]
-    if not Y.shape[1] or not all(np.ptp(points[some], axis=0).any() for some in deciding):  # there is nothing to learn
+    Y = Y[:, np.all([np.any(Y[some] != Y[some[:1]], axis=0) for some in deciding], axis=0)]
+    if not Y.shape[1] or not all(varying_columns(points[some]).any() for some in deciding):  # there is nothing to learn
         estimator.relevance_, estimator.has_column_widths_ = np.full(X.shape[1], 1 / X.shape[1]), False
         return with_gamma(kernel, resolve_gamma("median", points))
     Y = Y / np.max(np.abs(Y), axis=0)  # squares of huge targets leave the range of numbers
-    Y = Y / np.std(Y, axis=0)
+    Y = Y / np.maximum(np.std(Y, axis=0), np.finfo(float).tiny)
     found = [learn_relevance(kernel, points[some], Y[some], counts[some]) for some in deciding]
-    of_columns = lambda each, factor: ScaledInputs(with_gamma(kernel, 1.0), factor * each.gammas)
-    of_one = lambda each, factor: with_gamma(kernel, factor * each.gamma)
+    families = [lambda each: each.one, lambda each: each.standardized, lambda each: each.per_column]
     judge = Judge(lambda each: (select or _landmarks)(each, sample), sample, Y, counts, parts, alpha, intercept)
-    choice = choose_widths(
-        judge,
-        lambda factor: [of_columns(each, factor) for each in found],
-        lambda factor: [of_one(each, factor) for each in found],
-    )
-    last = learn_relevance(kernel, points, Y, counts, start=found[0].gammas) if is_small else found[0]
-    estimator.has_column_widths_ = choice.per_column
-    estimator.relevance_ = last.shares if choice.per_column else last.shares_of_one
-    return of_columns(last, choice.factor) if choice.per_column else of_one(last, choice.factor_of_one)
+    kernels = lambda of, factor: [_with_widths(kernel, factor * of(each).gammas) for each in found]
+    *simple, per_column = (partial(kernels, of) for of in families)
+    number, factor = choose_widths(judge, simple, per_column)
+    last = learn_relevance(kernel, points, Y, counts, start=found[0].per_column.gammas) if is_small else found[0]
+    chosen = families[number](last)
+    estimator.has_column_widths_, estimator.relevance_ = number == len(simple), chosen.shares
+    return _with_widths(kernel, factor * chosen.gammas)
+
+
+def _with_widths(kernel: Kernel, gammas: np.ndarray) -> Kernel:
+    """The kernel itself where all widths are the same, else on scaled inputs."""
+    if np.all(gammas == gammas[0]):
+        return with_gamma(kernel, float(gammas[0]))
+    return ScaledInputs(with_gamma(kernel, 1.0), gammas)
+
+
+def _shares(weights: np.ndarray) -> np.ndarray:
+    """Weights of mean one, none of them so small that its inverse is no number."""
+    weights = weights / np.max(weights)
+    return np.maximum(weights / np.mean(weights), LEAST_WEIGHT)
 
 
 def _require_rows(estimator: Any, points: np.ndarray) -> None:
-    count = len(np.unique(points, axis=0))
+    count = len(np.unique(points[:LOOKED_AT], axis=0))
+    if count < FEWEST_ROWS:  # of rows in a random order
+        count = len(np.unique(points, axis=0))
     if count < FEWEST_ROWS:
         raise ValueError(
             f"gamma={RELEVANCE!r} leaves out rows to judge widths of columns and needs {FEWEST_ROWS} different ones at "
@@ -130,8 +153,8 @@ def _require_rows(estimator: Any, points: np.ndarray) -> None:
         )
 
 
-def _targets(estimator: Any, y: Targets | None, n: int) -> tuple[np.ndarray, np.ndarray | None]:
-    """Targets (n, k), ±1 for classes; and labels, where there are classes."""
+def _targets(estimator: Any, y: Targets | None, n: int) -> tuple[np.ndarray, bool]:
+    """Targets (n, k), or labels (n,), and whether it is these."""
     name = type(estimator).__name__
     if y is None:
         raise ValueError(
@@ -141,14 +164,19 @@ def _targets(estimator: Any, y: Targets | None, n: int) -> tuple[np.ndarray, np.
             "and percentiles such as 'p5'."
         )
     y = np.asarray(from_device(in_memory(y)))
-    kind = "continuous" if is_regressor(estimator) else type_of_target(y, input_name="y")
-    if kind.startswith("continuous"):
+    has_numbers = is_regressor(estimator)
+    if not has_numbers and not is_classifier(estimator):
+        has_numbers = type_of_target(y, input_name="y").startswith("continuous")
+    if has_numbers:
         Y = check_targets(estimator, y, n)
-        return Y[:, None] if Y.ndim == 1 else Y, None
-    labels = check_labels(estimator, y, n)
+        return Y[:, None] if Y.ndim == 1 else Y, False
+    return check_labels(estimator, y, n), True
+
+
+def _coded(labels: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """±1 for members and others of every class, of two classes for one; shape (number of rows, k)."""
     classes = np.unique(labels)
-    members = labels[:, None] == (classes[1:] if classes.size == 2 else classes)
-    return np.where(members, 1.0, -1.0), labels
+    return np.where(labels[rows][:, None] == (classes[1:] if classes.size == 2 else classes), 1.0, -1.0)
 
 
 def _judging_rows(n_landmarks: int) -> int:
@@ -174,4 +202,4 @@ def _parts(
 
 
 def _landmarks(kernel: Kernel, X: Array) -> Array:
-    return SparseGreedy(LANDMARKS).select(kernel, X, rng=np.random.default_rng(0)).required().points
+    return SparseGreedy(LANDMARKS).select(kernel, X, rng=np.random.default_rng(0)).points

@@ -266,9 +266,10 @@ class SparseGreedyRegressor(PredictiveIntervals, ValuesOfMachine, SparseGreedyMo
     kernel, gamma, degree, coef0, kernel_params
         As in `KernelPCA`. The kernel must be positive semidefinite. ``gamma="relevance"`` learns a width for each
         column from the targets, with kernels of the squared distance: columns that do not help get no weight. Widths
-        have the largest evidence on at most 1,500 rows  (K21). By left-out errors of least squares on landmarks, at
-        other rows, a factor of all weights is chosen, and one width is kept unless theirs are surely smaller: beyond
-        the standard error. Best with ``alpha="loo"``.
+        have the largest evidence on at most 1,500 rows  (K21). Left-out errors of least squares on landmarks, at other
+        rows, choose a factor of all weights, and one width, of columns as they are or divided by their standard
+        deviations, is kept unless errors with widths per column are smaller beyond the standard error. Best with
+        ``alpha="loo"``.
     alpha : float, "loo" or array of floats, default=1.0
         Penalty α, as in scikit-learn's `KernelRidge`; λm of [1]_, whose objective is divided by the number m of rows
         there, and 1/(2C) for the C of support vector machines. An array holds candidates, of which the one with the

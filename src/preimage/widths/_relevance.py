@@ -29,34 +29,56 @@ SCREENING_STEPS, STEPS, LAST_STEPS = 40, 25, 10
 # which matrices of 1,500 rows have a factor.
 WEIGHTS, RIDGES = (1e-9, 1e6), (1e-6, 1e4)
 FIRST_RIDGE = 0.1
+# Standard deviations below this fraction of the largest entry are rounding errors: a hundred times those of a mean.
+ROUNDING = 1e-12
 # A column stays if it raises the logarithm of the evidence by this much, as Akaike's criterion asks of a parameter.
 PRICE = 1.0
 
 
 @dataclass(frozen=True)
-class Relevance:
-    """Widths learned from targets.
+class Widths:
+    """Widths of columns, and what the columns matter with them.
 
     Attributes
     ----------
     gammas : array of shape (d,)
-        γ of every column, zero for those that do not help.
-    gamma : float
-        One γ for all columns, by the same criterion.
-    shares, shares_of_one : arrays of shape (d,)
+        γ of every column.
+    shares : array of shape (d,)
         Mean squared derivatives of the fitted functions, in units of the standard deviations of columns, with the sum
-        one: with widths per column, and with one width.
+        one.
     """
 
     gammas: np.ndarray
-    gamma: float
     shares: np.ndarray
-    shares_of_one: np.ndarray
+
+
+@dataclass(frozen=True)
+class Relevance:
+    """Widths learned from targets, all by the same criterion.
+
+    Attributes
+    ----------
+    one : Widths
+        One γ for all columns.
+    standardized : Widths
+        One γ for all columns divided by their standard deviations; zero for constant ones.
+    per_column : Widths
+        A γ for each column, zero for those that do not help.
+    """
+
+    one: Widths
+    standardized: Widths
+    per_column: Widths
 
 
 def rows_for(d: int) -> int:
     """Rows from which widths of d columns are learned."""
     return int(min(MOST_ROWS, max((MOST_OPERATIONS / d) ** 0.5, 100)))
+
+
+def varying_columns(X: np.ndarray) -> np.ndarray:
+    """Which columns are not constant, or nearly so; boolean array of shape (d,)."""
+    return np.std(X, axis=0) > ROUNDING * np.max(np.abs(X), axis=0, initial=0.0)
 
 
 def require_relevance(kernel: Kernel) -> None:
@@ -87,14 +109,15 @@ def learn_relevance(
 ) -> Relevance:
     """Widths of columns with the largest evidence  (K21), on rows in a random order.
 
-    Descends in the logarithms of weights and ridge from a wide kernel, a narrow one, the best kernel with one width,
-    and the widths `start` where they are given; drops columns that do not raise the evidence enough.
+    Descends in the logarithms of weights and ridge from a wide kernel, a narrow one, and the best kernels with one
+    width, or from the widths `start` where they are given; drops columns that do not raise the evidence enough.
 
     Parameters
     ----------
     kernel : Kernel
         With ``gamma="relevance"``, as `require_relevance` wants it.
     X : array of shape (n, d)
+        Of which one of `varying_columns` at least.
     Y : array of shape (n, k)
         Targets that are not constant.
     weights : array of shape (n,)
@@ -102,8 +125,7 @@ def learn_relevance(
     start : array of shape (d,), optional
         Widths that were found before.
     """
-    scales = np.std(X, axis=0)
-    varies = scales > 1e-12 * np.max(np.abs(X), axis=0, initial=0.0)
+    scales, varies = np.std(X, axis=0), varying_columns(X)
     squares = scales[varies] ** 2
     evidence = Evidence(
         with_gamma(kernel, 1.0),
@@ -111,32 +133,38 @@ def learn_relevance(
         (Y - np.mean(Y, axis=0)) / np.std(Y, axis=0),
         np.mean(weights) / weights,
     )
-    d = squares.size
-    few = evidence.rows(SCREENING_ROWS)
-    # Columns of one width have weights in proportion to their variances.
-    along = squares / np.mean(squares)
+    d, few = squares.size, evidence.rows(SCREENING_ROWS)
     at = lambda total, direction: (np.full(d, total / d) * direction, FIRST_RIDGE)
     with stage("Learning widths of columns", 6) as advance:
-        ones = [_descend(few, *at(total, along), SCREENING_STEPS, shared=True) for total in (WIDE, NARROW)]
-        one = min(ones, key=lambda found: found[2])
-        advance()
-        starts = [at(WIDE, np.ones(d)), at(NARROW, np.ones(d)), one[:2]]
-        if start is not None:
-            starts.append((np.maximum(start[varies] * squares, WEIGHTS[0]), one[1]))
-        found = []
-        for each in starts[:3] if start is None else starts[3:]:
-            found.append(_descend(few, *each, SCREENING_STEPS))
+        simple = []
+        # Columns of one width have weights in proportion to their variances.
+        for direction in (squares / np.mean(squares), np.ones(d)):
+            tried = [_descend(few, *at(total, direction), SCREENING_STEPS, shared=True) for total in (WIDE, NARROW)]
+            simple.append(min(tried, key=_value)[:2])
             advance()
-        best = _descend(evidence, *min(found, key=lambda each: each[2])[:2], STEPS)
-        one = _descend(evidence, *one[:2], LAST_STEPS, shared=True)
+        starts = [at(WIDE, np.ones(d)), at(NARROW, np.ones(d)), *simple]
+        if start is not None:
+            starts = [(np.maximum(start[varies] * squares, WEIGHTS[0]), simple[1][1])]
+        best = min((_descend(few, *each, SCREENING_STEPS) for each in starts), key=_value)
         advance()
-        columns, ridge = _without_idle(evidence, *best)
+        best = _descend(evidence, *best[:2], STEPS)
         advance()
-    gammas, shares, shares_of_one = np.zeros((3, X.shape[1]))
-    gammas[varies] = columns / squares
-    shares[varies] = _shares(evidence, columns, ridge)
-    shares_of_one[varies] = _shares(evidence, *one[:2])
-    return Relevance(gammas, float(np.max(one[0] / squares)), shares, shares_of_one)
+        simple = [_descend(evidence, *each, LAST_STEPS, shared=True)[:2] for each in simple]
+        advance()
+        columns = _without_idle(evidence, *best)
+        advance()
+
+    def widths(columns: np.ndarray, ridge: float) -> Widths:
+        gammas, shares = np.zeros((2, X.shape[1]))
+        gammas[varies], shares[varies] = columns / squares, _shares(evidence, columns, ridge)
+        return Widths(gammas, shares)
+
+    one, standardized, per_column = (widths(*each) for each in (*simple, columns))
+    return Relevance(Widths(np.full(X.shape[1], np.max(one.gammas)), one.shares), standardized, per_column)
+
+
+def _value(found: tuple[np.ndarray, float, float]) -> float:
+    return found[2]
 
 
 def _descend(

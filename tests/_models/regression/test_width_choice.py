@@ -1,5 +1,7 @@
 """Kernels are judged by rows without a part in their widths, and the simpler family wins where they do as well."""
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.testing import assert_allclose
 
@@ -30,17 +32,18 @@ def test_errors_are_those_of_ridge_regressions_without_each_row(rng):
 
 
 def test_equal_families_keep_one_width(rng):
-    found = judge(rng)
     family = lambda factor: [Gaussian(0.5 * factor)]
-    choice = choose_widths(found, family, family)
-    assert not choice.per_column and choice.factor == choice.factor_of_one
+    assert choose_widths(judge(rng), [family], family)[0] == 0
 
 
 def test_widths_that_are_surely_better_are_taken(rng):
     found = judge(rng)
     columns = lambda factor: [ScaledInputs(Gaussian(factor), [2.0, 0.0, 0.0])]
-    assert choose_widths(found, columns, lambda factor: [Gaussian(factor)]).per_column
-    assert not choose_widths(found, lambda factor: [Gaussian(factor)], columns).per_column
+    one = lambda factor: [Gaussian(factor)]
+    assert choose_widths(found, [one], columns)[0] == 1
+    assert choose_widths(found, [columns], one)[0] == 0
+    assert choose_widths(found, [one, columns], one)[0] == 1  # the better of two simple ones
+    assert choose_widths(found, [one, columns], columns)[0] == 1
 
 
 def test_the_factor_goes_where_errors_are_smaller(rng):
@@ -48,6 +51,14 @@ def test_the_factor_goes_where_errors_are_smaller(rng):
     right = [ScaledInputs(Gaussian(1.0), [2.0, 0.0, 0.0])]
     for start in (1 / 16, 16):
         family = lambda factor, start=start: [ScaledInputs(Gaussian(start * factor), [2.0, 0.0, 0.0])]
-        choice = choose_widths(found, family, family)
-        assert (choice.factor > 1) == (start < 1)
-        assert found.mean(found.errors(family(choice.factor))) < 1.2 * found.mean(found.errors(right))
+        _, factor = choose_widths(found, [family], family)
+        assert (factor > 1) == (start < 1)
+        assert found.mean(found.errors(family(factor))) < 1.2 * found.mean(found.errors(right))
+
+
+def test_a_kernel_without_landmarks_is_the_worst(rng):
+    found = judge(rng)
+    empty = replace(found, select=lambda kernel: found.X[:0] if kernel.gamma > 1 else found.X)
+    family, narrow = (lambda factor, start=start: [Gaussian(start * factor)] for start in (0.5, 64.0))
+    assert choose_widths(empty, [family], narrow) == choose_widths(empty, [family], family)
+    assert choose_widths(empty, [narrow], family)[0] == 1

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -57,6 +58,8 @@ class Judge:
 
     def is_surely_better(self, errors: np.ndarray, others: np.ndarray) -> bool:
         """Whether errors are smaller than others of the same rows, by more than the standard error of that."""
+        if not (np.isfinite(errors).all() and np.isfinite(others).all()):
+            return bool(np.isfinite(errors).all())
         gains = (others - errors) / max(float(np.max(others)), np.finfo(float).tiny)
         gain = self.mean(gains)
         return gain > float(np.sqrt(np.sum((self._shares * (gains - gain)) ** 2)))
@@ -67,7 +70,10 @@ class Judge:
         return weights / np.sum(weights)
 
     def _of(self, kernel: Kernel, judging: np.ndarray) -> np.ndarray:
-        frame = nested_frame(kernel, self.select(kernel))
+        points = self.select(kernel)
+        if not points.shape[0]:  # the kernel is too narrow for the precision of the rows
+            return np.full(judging.size, np.inf)
+        frame = nested_frame(kernel, points)
         F = to_numpy(frame(self.X)).astype(np.float64)
         problem = LeastSquares.of(F, self.Y, self.weights, intercept=self.intercept)
         require_finite(problem.triangle, kernel)
@@ -75,38 +81,26 @@ class Judge:
         return min((each[judging] for each in candidates), key=lambda each: float(self.weights[judging] @ each))
 
 
-@dataclass(frozen=True)
-class WidthChoice:
-    """Which of two families of kernels was better, and by which factor its weights were multiplied.
-
-    Attributes
-    ----------
-    factor, factor_of_one : float
-    per_column : bool
-        Whether weights of columns were surely better than one width.
-    """
-
-    factor: float
-    factor_of_one: float
-    per_column: bool
+#: From the factor of all weights to a kernel for each part of the rows that judge.
+Family: TypeAlias = Callable[[float], list[Kernel]]
 
 
-def choose_widths(
-    judge: Judge, per_column: Callable[[float], list[Kernel]], one: Callable[[float], list[Kernel]]
-) -> WidthChoice:
-    """One width, unless a width for each column has left-out errors that are smaller beyond their standard error.
+def choose_widths(judge: Judge, simple: Sequence[Family], per_column: Family) -> tuple[int, float]:
+    """The number of a family, and the factor of its weights: one width, unless widths per column are surely better.
 
-    Each family is a function of the factor of all its weights, and has a kernel for each part of the rows that judge.
-    The factors were found on few rows, and more admit narrower kernels: the factor is doubled, or else halved, as long
-    as errors fall.
+    Of the simple families, which have one width, that with the smallest left-out errors is taken. The last number is
+    that of widths per column, whose errors must be smaller beyond the standard error. Factors were found on few rows,
+    and more admit narrower kernels: they are doubled, or else halved, as long as errors fall.
     """
     with stage("Comparing kernels"):
-        factor, errors = _best_factor(judge, per_column)
-        factor_of_one, others = _best_factor(judge, one)
-    return WidthChoice(factor, factor_of_one, judge.is_surely_better(errors, others))
+        found = [_best_factor(judge, family) for family in (*simple, per_column)]
+    errors = [each[1] for each in found]
+    best = min(range(len(simple)), key=lambda number: judge.mean(errors[number]))
+    number = len(simple) if judge.is_surely_better(errors[-1], errors[best]) else best
+    return number, found[number][0]
 
 
-def _best_factor(judge: Judge, family: Callable[[float], list[Kernel]]) -> tuple[float, np.ndarray]:
+def _best_factor(judge: Judge, family: Family) -> tuple[float, np.ndarray]:
     best, errors = 1.0, judge.errors(family(1.0))
     for direction in (STEP, 1 / STEP):
         for _ in range(MOST_STEPS):
