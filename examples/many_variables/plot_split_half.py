@@ -66,14 +66,14 @@ for name, options in pipelines.items():
 maps = {name: curve.best.map for name, curve in curves.items()}
 change = scans.patterns[1] - scans.patterns[0]
 truth = change / np.abs(change).max() * np.abs(maps["raw"]).max()
-display = MapDisplay.from_maps(
+shown = MapDisplay.from_maps(
     {"truth": truth} | {name.replace(", ", ",\n"): values for name, values in maps.items()},
     image_shape=scans.image_shape,
     threshold=curves["raw"].best.threshold(),
 )
-display.colorbar_.set_label("agreement / noise")
-display.figure_.set_figheight(3.3)
-display.figure_.suptitle("A shared basis inflates the map, and also the noise around the active regions")
+shown.colorbar_.set_label("agreement / noise")
+shown.figure_.set_figheight(3.3)
+shown.figure_.suptitle("A shared basis inflates the map, and also the noise around the active regions")
 plt.show()
 
 # %%
