@@ -61,7 +61,7 @@ def test_tests_run_from_the_source_distribution(sdist, tmp_path):
     run = lambda *arguments: subprocess.run(
         [*command, *arguments], cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
-    some = run("tests/test_footnotes.py", "tests/persistence/test_earlier_versions.py", "tests/test_layers.py")
+    some = run("tests/test_footnotes.py", "tests/persistence/test_file_of_earlier_versions.py", "tests/test_layers.py")
     assert some.returncode == 0, some.stdout[-2000:]
     collected = run("--collect-only", "tests")
     assert collected.returncode == 0, collected.stdout[-2000:]

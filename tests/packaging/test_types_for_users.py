@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("mypy", reason="programs are checked by mypy")
 pytestmark = pytest.mark.net
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 BLOCKS = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 # What would be a wrong annotation of ours; the others are about names that a program uses twice, or Matplotlib's own.
 CODES = ("attr-defined", "call-arg", "index", "name-defined", "operator", "return-value", "union-attr", "valid-type")
