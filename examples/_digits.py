@@ -40,7 +40,9 @@ class Digits:
         clean = X[order] / 16
         noisy = clean + NOISE * rng.standard_normal(clean.shape)
         train, test, noisy_train, noisy_test, *labels = (
-            part for array in (clean, noisy, y[order]) for part in np.split(array, [N_TRAIN])
+            part
+            for array in (clean, noisy, y[order])
+            for part in np.split(array, [N_TRAIN])
         )
         return cls(train, noisy_train, test, noisy_test, *labels)
 
@@ -67,17 +69,30 @@ def linear_pca(X, Z, n_components):
 
 def sklearn_kernel_pca(X, Z, n_components, gamma, alpha):
     model = SklearnKernelPCA(
-        n_components, kernel="rbf", gamma=gamma, alpha=alpha, fit_inverse_transform=True, eigen_solver="dense"
+        n_components,
+        kernel="rbf",
+        gamma=gamma,
+        alpha=alpha,
+        fit_inverse_transform=True,
+        eigen_solver="dense",
     ).fit(X)
     return model.inverse_transform(model.transform(Z))
 
 
 def nearest_neighbors(X, Z, n_neighbors):
-    return X[NearestNeighbors(n_neighbors=n_neighbors).fit(X).kneighbors(Z, return_distance=False)].mean(axis=1)
+    return X[
+        NearestNeighbors(n_neighbors=n_neighbors)
+        .fit(X)
+        .kneighbors(Z, return_distance=False)
+    ].mean(axis=1)
 
 
 def learned_map(X, Z, n_components, gamma, ridge):
-    return KernelPCA(n_components, gamma=gamma, preimage=LearnedMap(ridge=ridge)).fit(X).denoise(Z)
+    return (
+        KernelPCA(n_components, gamma=gamma, preimage=LearnedMap(ridge=ridge))
+        .fit(X)
+        .denoise(Z)
+    )
 
 
 def fixed_point(X, Z, n_components, gamma, penalty):
@@ -87,17 +102,31 @@ def fixed_point(X, Z, n_components, gamma, penalty):
 
 METHODS = {
     LINEAR: (linear_pca, {"n_components": list(range(4, 33))}),
-    "mean of nearest neighbours": (nearest_neighbors, {"n_neighbors": [1, 3, 5, 7, 10, 15, 20, 30]}),
+    "mean of nearest neighbours": (
+        nearest_neighbors,
+        {"n_neighbors": [1, 3, 5, 7, 10, 15, 20, 30]},
+    ),
     SKLEARN: (
         sklearn_kernel_pca,
-        {"n_components": [32, 64, 128], "gamma": [0.01, 0.02, 0.04, 0.08], "alpha": [0.01, 0.03, 0.1, 0.3, 0.5, 1]},
+        {
+            "n_components": [32, 64, 128],
+            "gamma": [0.01, 0.02, 0.04, 0.08],
+            "alpha": [0.01, 0.03, 0.1, 0.3, 0.5, 1],
+        },
     ),
     "preimage, learned map": (
         learned_map,
         {"n_components": [32, 64], "gamma": [0.03, 0.1], "ridge": [0.3, 1, 3]},
     ),
     # The penalty as a multiple of γ.
-    TUNED: (fixed_point, {"n_components": [192, 256, 700], "gamma": [0.24, 0.32], "penalty": [0.02, 0.05]}),
+    TUNED: (
+        fixed_point,
+        {
+            "n_components": [192, 256, 700],
+            "gamma": [0.24, 0.32],
+            "penalty": [0.02, 0.05],
+        },
+    ),
 }
 
 
@@ -106,9 +135,19 @@ def tuned(digits, X, denoise, grid):
     started = time.perf_counter()
     candidates = [dict(zip(grid, values)) for values in product(*grid.values())]
     truth, noisy = digits.train[:N_VALID], digits.noisy_train[:N_VALID]
-    score = lambda parameters: mean_square(in_range(denoise(X[N_VALID:], noisy, **parameters)) - truth)
-    errors = Parallel(n_jobs=2, prefer="threads")(delayed(score)(parameters) for parameters in candidates)
-    return run(digits, X, denoise, candidates[int(np.argmin(errors))], time.perf_counter() - started)
+    score = lambda parameters: mean_square(
+        in_range(denoise(X[N_VALID:], noisy, **parameters)) - truth
+    )
+    errors = Parallel(n_jobs=2, prefer="threads")(
+        delayed(score)(parameters) for parameters in candidates
+    )
+    return run(
+        digits,
+        X,
+        denoise,
+        candidates[int(np.argmin(errors))],
+        time.perf_counter() - started,
+    )
 
 
 def run(digits, X, denoise, parameters, seconds_choosing):
@@ -116,7 +155,9 @@ def run(digits, X, denoise, parameters, seconds_choosing):
     started = time.perf_counter()
     output = in_range(denoise(X, digits.noisy_test, **parameters))
     seconds = time.perf_counter() - started
-    return Outcome(parameters, output, mean_square(output - digits.test), seconds_choosing, seconds)
+    return Outcome(
+        parameters, output, mean_square(output - digits.test), seconds_choosing, seconds
+    )
 
 
 def searched(digits, X, search):
@@ -125,11 +166,22 @@ def searched(digits, X, search):
     search.fit(X)
     seconds_choosing = time.perf_counter() - started
     chosen = search.best_params_
-    model = KernelPCA(chosen["n_components"], gamma=chosen["gamma"], preimage=FixedPoint(penalty=chosen["penalty"]))
+    model = KernelPCA(
+        chosen["n_components"],
+        gamma=chosen["gamma"],
+        preimage=FixedPoint(penalty=chosen["penalty"]),
+    )
     started = time.perf_counter()
     output = in_range(model.fit(X).denoise(digits.noisy_test))
     seconds = time.perf_counter() - started
-    return Outcome(chosen, output, mean_square(output - digits.test), seconds_choosing, seconds, model)
+    return Outcome(
+        chosen,
+        output,
+        mean_square(output - digits.test),
+        seconds_choosing,
+        seconds,
+        model,
+    )
 
 
 def in_range(Z):

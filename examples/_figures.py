@@ -22,7 +22,11 @@ from preimage.plotting import DenoisingDisplay, NavigationDisplay, SpectrumDispl
 from preimage.solvers import FixedPoint
 
 STYLE = Path(__file__).resolve().parents[1] / "docs" / "figures.mplstyle"
-SHOWN = {LINEAR: "linear PCA", SKLEARN: "kernel PCA of\nscikit-learn", TUNED: "kernel PCA of\npreimage"}
+SHOWN = {
+    LINEAR: "linear PCA",
+    SKLEARN: "kernel PCA of\nscikit-learn",
+    TUNED: "kernel PCA of\npreimage",
+}
 COLORS = {LINEAR: "C1", SKLEARN: "C2", TUNED: "C0", SEARCHED: "C0"}
 MARKERS = {LINEAR: "s", SKLEARN: "^", SEARCHED: "o"}
 COUNTS = [2, 4, 8, 16, 32, 64, 128, 256, 512]
@@ -34,7 +38,9 @@ def draw_opening(digits, outcomes):
     first = [np.flatnonzero(digits.test_labels == label)[0] for label in range(10)]
     outputs = {"clean": digits.test, "noisy": in_range(digits.noisy_test)}
     outputs |= {label: outcomes[name].output for name, label in SHOWN.items()}
-    figure, axes = plt.subplots(5, 2, figsize=(10, 4.5), width_ratios=(10, 2.5), layout="constrained")
+    figure, axes = plt.subplots(
+        5, 2, figsize=(10, 4.5), width_ratios=(10, 2.5), layout="constrained"
+    )
     rows = {name: Z[first].reshape(-1, 8, 8) for name, Z in outputs.items()}
     DenoisingDisplay(rows=rows, limits=(0, 1)).plot(ax=axes[:, 0], cmap="gray_r")
     axes[-1, 0].yaxis.label.set(color="C0", weight="bold")
@@ -57,15 +63,29 @@ def draw_error(ax, error, color, bold):
     ax.set(xlim=(0, 1.5 * NOISE**2), ylim=(-1, 1))
     if error > 0:
         ax.barh(0, error, height=0.7, color=color)
-        ax.text(error + 0.002, 0, f"{error:.4f}", va="center", weight="bold" if bold else "normal")
+        ax.text(
+            error + 0.002,
+            0,
+            f"{error:.4f}",
+            va="center",
+            weight="bold" if bold else "normal",
+        )
 
 
 def draw_halves(digits, outputs):
     """Digits without their lower half, and what three methods make of it."""
-    rows = {"upper half": np.where(LOWER_HALF, np.nan, digits.test), **outputs, "truth": digits.test}
+    rows = {
+        "upper half": np.where(LOWER_HALF, np.nan, digits.test),
+        **outputs,
+        "truth": digits.test,
+    }
     figure, axes = plt.subplots(len(rows), 1, figsize=(9, 4.6), layout="constrained")
-    pictures = {name.replace(" ", "\n", 1): Z[:12].reshape(-1, 8, 8) for name, Z in rows.items()}
-    display = DenoisingDisplay(rows=pictures, limits=(0, 1)).plot(ax=axes, cmap="gray_r")
+    pictures = {
+        name.replace(" ", "\n", 1): Z[:12].reshape(-1, 8, 8) for name, Z in rows.items()
+    }
+    display = DenoisingDisplay(rows=pictures, limits=(0, 1)).plot(
+        ax=axes, cmap="gray_r"
+    )
     mark_hidden(display.axes_[0], 12)
     figure.suptitle("The lower half of a digit, completed from its upper half")
     return figure
@@ -81,11 +101,21 @@ def draw_error_against_components(digits, outcomes):
     """Test errors as the number of components varies, all else as chosen."""
     figure, ax = plt.subplots(figsize=(8, 4.2), layout="constrained")
     for name, errors in errors_by_count(digits, outcomes).items():
-        ax.plot(COUNTS[: len(errors)], errors, color=COLORS[name], marker=MARKERS[name], label=name)
+        ax.plot(
+            COUNTS[: len(errors)],
+            errors,
+            color=COLORS[name],
+            marker=MARKERS[name],
+            label=name,
+        )
     ax.axhline(NOISE**2, color="0.5", linewidth=1, linestyle="--", label="noisy digits")
     ax.set_xscale("log", base=2)
     ax.set_xticks(COUNTS, COUNTS)
-    ax.set(xlabel="Number of components", ylabel="Mean squared error of test digits", ylim=(0, None))
+    ax.set(
+        xlabel="Number of components",
+        ylabel="Mean squared error of test digits",
+        ylim=(0, None),
+    )
     ax.grid()
     figure.legend(loc="outside right center")
     figure.suptitle("Kernel PCA gains from more components than there are pixels (64)")
@@ -99,7 +129,9 @@ def errors_by_count(digits, outcomes):
         parameters.pop("n_components")
     penalty = others[SEARCHED].pop("penalty")
     fixed_point = lambda X, Z, count, gamma: (
-        KernelPCA(count, gamma=gamma, preimage=FixedPoint(penalty=penalty)).fit(X).denoise(Z)
+        KernelPCA(count, gamma=gamma, preimage=FixedPoint(penalty=penalty))
+        .fit(X)
+        .denoise(Z)
     )
     methods = {LINEAR: linear_pca, SKLEARN: sklearn_kernel_pca, SEARCHED: fixed_point}
     limits = {LINEAR: X.shape[1]}  # it has no more components than there are pixels
@@ -117,11 +149,18 @@ def draw_walks(digits, outcomes):
     """From one digit to another: a straight line in feature space, and one in input space."""
     model = outcomes[SEARCHED].model
     pairs = [(3, 8), (1, 7), (0, 6)]
-    figure, axes = plt.subplots(2 * len(pairs), 1, figsize=(9, 7.4), layout="constrained")
+    figure, axes = plt.subplots(
+        2 * len(pairs), 1, figsize=(9, 7.4), layout="constrained"
+    )
     for (first, second), (upper, lower) in zip(pairs, axes.reshape(-1, 2)):
         A, B = (typical(digits, model, label) for label in (first, second))
-        names, style = (str(first), str(second)), {"cmap": "gray_r", "vmin": 0, "vmax": 1}
-        NavigationDisplay.from_estimator(model, A, B, (8, 8), steps=11, names=names, ax=upper, **style)
+        names, style = (
+            (str(first), str(second)),
+            {"cmap": "gray_r", "vmin": 0, "vmax": 1},
+        )
+        NavigationDisplay.from_estimator(
+            model, A, B, (8, 8), steps=11, names=names, ax=upper, **style
+        )
         straight = A + np.linspace(0, 1, 11)[:, None] * (B - A)
         NavigationDisplay.from_images(straight, (8, 8), names=names, ax=lower, **style)
         for ax, label in ((upper, "feature\nspace"), (lower, "pixels")):
@@ -140,12 +179,19 @@ def typical(digits, model, label):
 def draw_spectrum(digits, outcomes):
     """Eigenvalues of a linear and of a Gaussian kernel."""
     gamma = outcomes[SEARCHED].parameters["gamma"]
-    models = [("linear PCA", "linear", "C1", "--"), (f"Gaussian kernel, γ = {gamma:.2g}", "rbf", "C0", "-")]
+    models = [
+        ("linear PCA", "linear", "C1", "--"),
+        (f"Gaussian kernel, γ = {gamma:.2g}", "rbf", "C0", "-"),
+    ]
     axes = None
     for label, kernel, color, line in models:
         model = KernelPCA(kernel=kernel, gamma=gamma).fit(digits.train)
-        display = SpectrumDisplay.from_estimator(model, label=label, color=color, linestyle=line, ax=axes)
+        display = SpectrumDisplay.from_estimator(
+            model, label=label, color=color, linestyle=line, ax=axes
+        )
         axes = display.axes_
     axes[0].set_ylim(1e-3, None)
-    display.figure_.suptitle("The linear kernel has a component per pixel, the Gaussian kernel more")
+    display.figure_.suptitle(
+        "The linear kernel has a component per pixel, the Gaussian kernel more"
+    )
     return display.figure_

@@ -82,8 +82,13 @@ class Report:
         """
         wrong = [len(row) for row in rows if len(row) != len(header)]
         if wrong:
-            raise ValueError(f"Every row of the table needs {len(header)} cells, as the header has; got {wrong[0]}.")
-        numeric = [all(_is_number(row[column]) for row in rows) for column in range(len(header))]
+            raise ValueError(
+                f"Every row of the table needs {len(header)} cells, as the header has; got {wrong[0]}."
+            )
+        numeric = [
+            all(_is_number(row[column]) for row in rows)
+            for column in range(len(header))
+        ]
         lines = ["<figure><table>"]
         lines += [f"<caption>{escape(caption)}</caption>"] if caption else []
         lines += [f"<thead><tr>{_cells('th', header, numeric)}</tr></thead>", "<tbody>"]
@@ -92,7 +97,9 @@ class Report:
             lines.append(f"{opening}{_cells('td', row, numeric)}</tr>")
         return self._add("\n".join([*lines, "</tbody></table></figure>"]))
 
-    def add_figure(self, figure: Any, *, caption: str | None = None, dpi: int = 150) -> "Report":
+    def add_figure(
+        self, figure: Any, *, caption: str | None = None, dpi: int = 150
+    ) -> "Report":
         """Add a picture, embedded in the page.
 
         Parameters
@@ -137,7 +144,9 @@ class Report:
 
 def _cells(tag: str, cells: Sequence[Any], numeric: Sequence[bool]) -> str:
     kinds = [' class="number"' if is_number else "" for is_number in numeric]
-    return "".join(f"<{tag}{kind}>{escape(str(cell))}</{tag}>" for cell, kind in zip(cells, kinds))
+    return "".join(
+        f"<{tag}{kind}>{escape(str(cell))}</{tag}>" for cell, kind in zip(cells, kinds)
+    )
 
 
 def _is_number(cell: Any) -> bool:

@@ -53,7 +53,15 @@ from preimage.kernels import squared_distance_percentile
 from preimage.model_selection import DenoisingSearch
 
 RECIPE = "DenoisingSearch().fit(X).denoise(X)"
-HEADER = ["method", "parameters", "MSE", "PSNR / dB", "ratio", "choosing / s", "denoising / s"]
+HEADER = [
+    "method",
+    "parameters",
+    "MSE",
+    "PSNR / dB",
+    "ratio",
+    "choosing / s",
+    "denoising / s",
+]
 
 
 def main():
@@ -65,7 +73,9 @@ def main():
     # Matrices of a thousand points are too small for threads to pay, and threads hurt on a busy machine.
     with threadpool_limits(1):
         opening = {name: tuned(digits, digits.train, *METHODS[name]) for name in SHOWN}
-        save_opening(digits, opening, options.picture or options.output / "denoised_digits.png")
+        save_opening(
+            digits, opening, options.picture or options.output / "denoised_digits.png"
+        )
         if not options.picture:
             tour(digits, opening, options.output)
     print(f"Took {time.perf_counter() - started:.0f} s.")
@@ -73,8 +83,17 @@ def main():
 
 def parse_options():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--output", type=Path, default=Path("demo"), help="folder for the report and its figures")
-    parser.add_argument("--picture", type=Path, help="write the opening picture to this file, and nothing else")
+    parser.add_argument(
+        "--output",
+        type=Path,
+        default=Path("demo"),
+        help="folder for the report and its figures",
+    )
+    parser.add_argument(
+        "--picture",
+        type=Path,
+        help="write the opening picture to this file, and nothing else",
+    )
     return parser.parse_args()
 
 
@@ -84,15 +103,27 @@ def save_opening(digits, opening, path):
     errors |= {name: outcome.error for name, outcome in opening.items()}
     path.parent.mkdir(parents=True, exist_ok=True)
     text = "; ".join(f"{name}: {error:.4f}" for name, error in errors.items())
-    margin = {"bbox_inches": "tight", "pad_inches": 0.2}  # inches of white around it, for dark pages
+    margin = {
+        "bbox_inches": "tight",
+        "pad_inches": 0.2,
+    }  # inches of white around it, for dark pages
     note = {"Description": f"Mean squared errors: {text}"}
     draw_opening(digits, opening).savefig(path, dpi=160, metadata=note, **margin)
-    print(f"The same noisy digits, denoised by three methods: {path}\nMean squared errors: {text}", flush=True)
+    print(
+        f"The same noisy digits, denoised by three methods: {path}\nMean squared errors: {text}",
+        flush=True,
+    )
 
 
 def tour(digits, opening, folder):
     """All comparisons, with clean training digits, with noisy ones, and of half digits; figures and two pages."""
-    clean = compare(digits, digits.train, "Clean training digits", DenoisingSearch(added_noise=NOISE), known=opening)
+    clean = compare(
+        digits,
+        digits.train,
+        "Clean training digits",
+        DenoisingSearch(added_noise=NOISE),
+        known=opening,
+    )
     search = DenoisingSearch()
     noisy = compare(digits, digits.noisy_train, "Noisy training digits", search)
     themselves = denoise_themselves(digits, search)
@@ -106,7 +137,14 @@ def tour(digits, opening, folder):
     for name, figure in figures.items():
         figure.savefig(folder / name)
     figures["denoised_digits.png"] = folder / "denoised_digits.png"
-    page = write_report(folder / "report.html", clean, noisy, themselves, error_rows(digits, halves), figures)
+    page = write_report(
+        folder / "report.html",
+        clean,
+        noisy,
+        themselves,
+        error_rows(digits, halves),
+        figures,
+    )
     explorer_of(digits).save(folder / "explorer.html")
     print(f"\nOpen {page} and {folder / 'explorer.html'}; figures are in {folder}.")
 
@@ -114,9 +152,16 @@ def tour(digits, opening, folder):
 def compare(digits, X, title, search, known=None):
     """Outcomes of all methods with training digits X, some of them `known` already; prints their table."""
     known = known or {}
-    outcomes = {name: known.get(name) or tuned(digits, X, *method) for name, method in METHODS.items()}
+    outcomes = {
+        name: known.get(name) or tuned(digits, X, *method)
+        for name, method in METHODS.items()
+    }
     outcomes[SKLEARN + ", defaults"] = run(
-        digits, X, sklearn_kernel_pca, {"n_components": None, "gamma": None, "alpha": 1.0}, 0.0
+        digits,
+        X,
+        sklearn_kernel_pca,
+        {"n_components": None, "gamma": None, "alpha": 1.0},
+        0.0,
     )
     outcomes[SEARCHED] = searched(digits, X, search)
     outcomes = dict(sorted(outcomes.items(), key=lambda item: -item[1].error))
@@ -130,9 +175,14 @@ def denoise_themselves(digits, search):
     Their noise is part of the model, so the search treats them differently from new digits.
     """
     X, truth = digits.noisy_train, digits.train
-    gammas = 1 / (squared_distance_percentile(X, 50) * np.array([1 / 8, 1 / 4, 1 / 2]))  # around the best ones
+    gammas = 1 / (
+        squared_distance_percentile(X, 50) * np.array([1 / 8, 1 / 4, 1 / 2])
+    )  # around the best ones
     pictures = DenoisingSearch(bounds=(0, 1), gammas=gammas).fit(X)
-    best_pca = min((linear_pca(X, X, count) for count in range(4, 33)), key=lambda Z: mean_square(Z - truth))
+    best_pca = min(
+        (linear_pca(X, X, count) for count in range(4, 33)),
+        key=lambda Z: mean_square(Z - truth),
+    )
     outputs = {
         "noisy digits": X,
         "linear PCA, best of all numbers of components": best_pca,
@@ -151,15 +201,25 @@ def complete_halves(digits):
     """Test digits whose lower half is filled in by imputers that learn from clean digits; prints their table."""
     hidden = np.where(LOWER_HALF, np.nan, digits.test)
     shown = np.where(LOWER_HALF, np.nan, digits.train[:N_VALID])
-    neighbors = [KNNImputer(n_neighbors=count, weights="distance") for count in (3, 5, 7, 10, 15, 20)]
-    error = lambda imputer: mean_square(imputer.fit(digits.train[N_VALID:]).transform(shown) - digits.train[:N_VALID])
+    neighbors = [
+        KNNImputer(n_neighbors=count, weights="distance")
+        for count in (3, 5, 7, 10, 15, 20)
+    ]
+    error = lambda imputer: mean_square(
+        imputer.fit(digits.train[N_VALID:]).transform(shown) - digits.train[:N_VALID]
+    )
     imputers = {
         "mean": SimpleImputer(),
         "nearest neighbours, tuned": min(neighbors, key=error),
         "kernel PCA": KernelImputer(method="energy"),
     }
-    outputs = {name: imputer.fit(digits.train).transform(hidden) for name, imputer in imputers.items()}
-    print("\nThe lower half of test digits, from the upper half and from clean training digits")
+    outputs = {
+        name: imputer.fit(digits.train).transform(hidden)
+        for name, imputer in imputers.items()
+    }
+    print(
+        "\nThe lower half of test digits, from the upper half and from clean training digits"
+    )
     for name, text in error_rows(digits, outputs):
         print(f"{name:48}{text:>8}")
     return outputs
@@ -167,7 +227,10 @@ def complete_halves(digits):
 
 def error_rows(digits, outputs):
     """Names and errors of lower halves, as text."""
-    return [[name, f"{mean_square((Z - digits.test)[:, LOWER_HALF]):.4f}"] for name, Z in outputs.items()]
+    return [
+        [name, f"{mean_square((Z - digits.test)[:, LOWER_HALF]):.4f}"]
+        for name, Z in outputs.items()
+    ]
 
 
 def table(outcomes):
@@ -176,7 +239,11 @@ def table(outcomes):
     return [
         [
             name,
-            ", ".join(f"{key} {value:.3g}" for key, value in outcome.parameters.items() if value is not None),
+            ", ".join(
+                f"{key} {value:.3g}"
+                for key, value in outcome.parameters.items()
+                if value is not None
+            ),
             f"{outcome.error:.4f}",
             f"{-10 * np.log10(outcome.error):.1f}",
             f"{outcome.error / best_of_sklearn:.2f}",
@@ -193,28 +260,53 @@ def print_table(title, outcomes):
     print(f"\n{title} (ratio: to {SKLEARN}, tuned)")
     for row in rows:
         left = "  ".join(cell.ljust(width) for cell, width in zip(row[:2], widths))
-        print(left, "  ".join(cell.rjust(width) for cell, width in zip(row[2:], widths[2:])), sep="  ", flush=True)
+        print(
+            left,
+            "  ".join(cell.rjust(width) for cell, width in zip(row[2:], widths[2:])),
+            sep="  ",
+            flush=True,
+        )
 
 
 def explorer_of(digits):
     """A page with a model of the training digits inside, which a browser brings back to pictures."""
-    model = KernelPCA(60, gamma="median", landmarks=300, random_state=0).fit(digits.train)
+    model = KernelPCA(60, gamma="median", landmarks=300, random_state=0).fit(
+        digits.train
+    )
     title = f"{N_TRAIN} handwritten digits"
-    return explore(model, digits.train, digits.train_labels, image_shape=(8, 8), title=title)
+    return explore(
+        model, digits.train, digits.train_labels, image_shape=(8, 8), title=title
+    )
 
 
 def write_report(path, clean, noisy, themselves, halves, figures):
-    ratios = [outcomes[TUNED].error / outcomes[SKLEARN].error for outcomes in (clean, noisy)]
-    sizes = {"noise": NOISE, "n_train": N_TRAIN, "n_test": len(clean[SEARCHED].output), "n_valid": N_VALID}
+    ratios = [
+        outcomes[TUNED].error / outcomes[SKLEARN].error for outcomes in (clean, noisy)
+    ]
+    sizes = {
+        "noise": NOISE,
+        "n_train": N_TRAIN,
+        "n_test": len(clean[SEARCHED].output),
+        "n_valid": N_VALID,
+    }
     report = Report("Taking noise out of digits")
-    report.add_figure(figures["denoised_digits.png"], caption=CAPTIONS["denoised_digits.png"])
-    report.add_text(INTRODUCTION.format(**sizes, clean_ratio=ratios[0], noisy_ratio=ratios[1]))
-    for title, outcomes in (("Clean training digits", clean), ("Noisy training digits", noisy)):
+    report.add_figure(
+        figures["denoised_digits.png"], caption=CAPTIONS["denoised_digits.png"]
+    )
+    report.add_text(
+        INTRODUCTION.format(**sizes, clean_ratio=ratios[0], noisy_ratio=ratios[1])
+    )
+    for title, outcomes in (
+        ("Clean training digits", clean),
+        ("Noisy training digits", noisy),
+    ):
         marked = [list(outcomes).index(name) for name in (SEARCHED, TUNED)]
         report.add_heading(title).add_table(HEADER, table(outcomes), marked=marked)
     report.add_text(FAIRNESS.format(**sizes))
     report.add_heading("Nothing clean").add_text(THEMSELVES)
-    report.add_table(["noisy training digits", "MSE"], themselves, marked=[len(themselves) - 2])
+    report.add_table(
+        ["noisy training digits", "MSE"], themselves, marked=[len(themselves) - 2]
+    )
     report.add_heading("Half a digit").add_text(HALVES.format(**sizes))
     report.add_table(["lower half", "MSE"], halves, marked=[len(halves) - 1])
     report.add_figure(figures["completion.png"], caption=CAPTIONS["completion.png"])

@@ -29,14 +29,18 @@ rng = np.random.default_rng(0)
 def draw(n):
     y = rng.integers(0, 2, size=n)
     x = rng.uniform(-1, 1, size=n)
-    return np.column_stack([x, x**2 + 0.2 * (2 * y - 1)]) + 0.1 * rng.normal(size=(n, 2)), y
+    return np.column_stack([x, x**2 + 0.2 * (2 * y - 1)]) + 0.1 * rng.normal(
+        size=(n, 2)
+    ), y
 
 
 X, y = draw(200)
 X_test, y_test = draw(2000)
 kernel = Polynomial(2, gamma=1.0, coef0=1.0)
 linear = KernelFisherDiscriminant(kernel="linear").fit(X, y)
-quadratic = KernelFisherDiscriminant(kernel=kernel, alpha=1e-3, alpha_scale="absolute", regularizer="identity")
+quadratic = KernelFisherDiscriminant(
+    kernel=kernel, alpha=1e-3, alpha_scale="absolute", regularizer="identity"
+)
 quadratic.fit(X, y)
 for name, model in (("linear", linear), ("polynomial of degree two", quadratic)):
     print(f"{name:25} {model.score(X_test, y_test):.1%} correct")
@@ -47,7 +51,10 @@ for name, model in (("linear", linear), ("polynomial of degree two", quadratic))
 # it finds the nonlinear structure that both classes share.
 
 components = KernelPCA(1, kernel=kernel).fit(X)
-CLASSES = (("class 0", {"color": "black"}), ("class 1", {"color": "white", "edgecolors": "black", "linewidths": 0.7}))
+CLASSES = (
+    ("class 0", {"color": "black"}),
+    ("class 1", {"color": "white", "edgecolors": "black", "linewidths": 0.7}),
+)
 
 
 def draw_points(ax, X, y):
@@ -56,16 +63,22 @@ def draw_points(ax, X, y):
     ax.set(xlabel="$x_1$", ylabel="$x_2$")
 
 
-figure, axes = plt.subplots(1, 2, figsize=(8.5, 4.8), sharex=True, sharey=True, layout="constrained")
+figure, axes = plt.subplots(
+    1, 2, figsize=(8.5, 4.8), sharex=True, sharey=True, layout="constrained"
+)
 for ax, model, title in (
     (axes[0], quadratic, "kernel Fisher discriminant"),
     (axes[1], components, "first component of kernel PCA"),
 ):
-    ComponentContourDisplay.from_estimator(model, X, ax=[ax], levels=12, scatter_kw={"s": 0})
+    ComponentContourDisplay.from_estimator(
+        model, X, ax=[ax], levels=12, scatter_kw={"s": 0}
+    )
     draw_points(ax, X, y)
     ax.set_title(title)
     ax.label_outer()
-figure.suptitle("The discriminant changes from class to class, the component along both")
+figure.suptitle(
+    "The discriminant changes from class to class, the component along both"
+)
 figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=2)
 plt.show()
 
@@ -78,33 +91,56 @@ moons, sides = make_moons(300, noise=0.25, random_state=0)
 new_moons, new_sides = make_moons(3000, noise=0.25, random_state=1)
 gaussian = KernelFisherDiscriminant(gamma=2, alpha=1e-2)
 (path,) = gaussian.sparse_path(moons, sides)
-print(f"the path has {path.n_nonzero.size} steps, from {path.n_nonzero[0]} point to {path.n_nonzero[-1]}")
+print(
+    f"the path has {path.n_nonzero.size} steps, from {path.n_nonzero[0]} point to "
+    f"{path.n_nonzero[-1]}"
+)
 numbers = np.array([1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 40])
-models = [KernelFisherDiscriminant(gamma=2, alpha=1e-2, sparsity=int(n)).fit(moons, sides) for n in numbers]
+models = [
+    KernelFisherDiscriminant(gamma=2, alpha=1e-2, sparsity=int(n)).fit(moons, sides)
+    for n in numbers
+]
 errors = np.array([1 - model.score(new_moons, new_sides) for model in models])
 full_error = 1 - gaussian.fit(moons, sides).score(new_moons, new_sides)
 small = models[7]
-print(f"all 300 points: {full_error:.1%} wrong; {len(small.expansion_.points)} points: {errors[7]:.1%} wrong")
+print(
+    f"all 300 points: {full_error:.1%} wrong; {len(small.expansion_.points)} points: "
+    f"{errors[7]:.1%} wrong"
+)
 
 # %%
 # Left: the discriminant on ten points, which have orange rings; the boundary is drawn in black. Right: error on new
 # points against the number of points kept.
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(9.5, 4.6), width_ratios=(1.25, 1), layout="constrained")
+figure, (left, right) = plt.subplots(
+    1, 2, figsize=(9.5, 4.6), width_ratios=(1.25, 1), layout="constrained"
+)
 low, high = moons.min(axis=0) - 0.3, moons.max(axis=0) + 0.3
-grid = np.stack(np.meshgrid(np.linspace(low[0], high[0], 120), np.linspace(low[1], high[1], 90)), axis=-1)
+grid = np.stack(
+    np.meshgrid(np.linspace(low[0], high[0], 120), np.linspace(low[1], high[1], 90)),
+    axis=-1,
+)
 height = small.decision_function(grid.reshape(-1, 2)).reshape(grid.shape[:2])
 limit = np.abs(height).max()
 u, v = np.moveaxis(grid, -1, 0)
-left.contourf(u, v, height, levels=np.linspace(-limit, limit, 25), cmap="PuOr", alpha=0.6)
+left.contourf(
+    u, v, height, levels=np.linspace(-limit, limit, 25), cmap="PuOr", alpha=0.6
+)
 left.contour(u, v, height, levels=[0], colors="black", linewidths=1.6)
 draw_points(left, moons, sides)
 ring = {"facecolors": "none", "edgecolors": "C1", "linewidths": 2, "zorder": 4}
 left.scatter(*small.expansion_.points.T, s=110, label="point that is kept", **ring)
 left.set(title="discriminant on 10 of 300 points", aspect="equal")
 right.plot(numbers, 100 * errors, "o-", label="sparse discriminant")
-right.axhline(100 * full_error, color="0.4", linestyle="--", linewidth=1.2, label="all 300 points")
-right.set(xlabel="Points kept", ylabel="Test error in percent", title="error on new points", xscale="log")
+right.axhline(
+    100 * full_error, color="0.4", linestyle="--", linewidth=1.2, label="all 300 points"
+)
+right.set(
+    xlabel="Points kept",
+    ylabel="Test error in percent",
+    title="error on new points",
+    xscale="log",
+)
 right.set(ylim=(0, None))
 right.set_xticks([1, 2, 5, 10, 20, 40], labels=["1", "2", "5", "10", "20", "40"])
 right.minorticks_off()

@@ -24,7 +24,9 @@ from preimage import EmpiricalKernelMap, KernelPCA
 from preimage.kernels import Polynomial
 
 X, y = load_digits(return_X_y=True)
-X_train, X_test, y_train, y_test = train_test_split(X / 16, y, test_size=0.5, stratify=y, random_state=0)
+X_train, X_test, y_train, y_test = train_test_split(
+    X / 16, y, test_size=0.5, stratify=y, random_state=0
+)
 
 # %%
 # A kernel given as a string takes its parameters from the estimator: the grid has ``kernelpca__gamma``. A kernel of
@@ -59,15 +61,27 @@ searches = {
 neighbors = KNeighborsClassifier(n_neighbors=1)
 searches |= {
     "1-NN: pixels": GridSearchCV(neighbors, {}, cv=3),
-    "1-NN: PCA": GridSearchCV(make_pipeline(PCA(), neighbors), {"pca__n_components": [16, 32, 64]}, cv=3),
+    "1-NN: PCA": GridSearchCV(
+        make_pipeline(PCA(), neighbors), {"pca__n_components": [16, 32, 64]}, cv=3
+    ),
     "1-NN: feature space, polynomial": GridSearchCV(
-        make_pipeline(EmpiricalKernelMap(kernel=Polynomial(gamma="scale", coef0=0.0), whiten=True), neighbors),
+        make_pipeline(
+            EmpiricalKernelMap(
+                kernel=Polynomial(gamma="scale", coef0=0.0), whiten=True
+            ),
+            neighbors,
+        ),
         {"empiricalkernelmap__kernel__degree": [2, 3, 4]},
         cv=3,
     ),
     "1-NN: kernel PCA, polynomial": GridSearchCV(
-        make_pipeline(KernelPCA(kernel=Polynomial(gamma="scale", coef0=0.0)), neighbors),
-        {"kernelpca__n_components": [16, 32, 64], "kernelpca__kernel__degree": [2, 3, 4]},
+        make_pipeline(
+            KernelPCA(kernel=Polynomial(gamma="scale", coef0=0.0)), neighbors
+        ),
+        {
+            "kernelpca__n_components": [16, 32, 64],
+            "kernelpca__kernel__degree": [2, 3, 4],
+        },
         cv=3,
     ),
 }
@@ -78,7 +92,9 @@ searches |= {
 accuracies = {}
 for name, search in searches.items():
     accuracies[name] = search.fit(X_train, y_train).score(X_test, y_test)
-    chosen = ", ".join(f"{key.split('__', 1)[1]}={value}" for key, value in search.best_params_.items())
+    chosen = ", ".join(
+        f"{key.split('__', 1)[1]}={value}" for key, value in search.best_params_.items()
+    )
     print(f"{name:33}{accuracies[name]:7.1%}   {chosen}")
 
 # %%
@@ -91,10 +107,18 @@ errors = np.sqrt(values * (1 - values) / len(y_test))
 colors = ["C0" if name.startswith("SVM") else "C1" for name in accuracies]
 rows = np.arange(len(values))[::-1]
 figure, ax = plt.subplots(figsize=(8, 3.8), layout="constrained")
-ax.errorbar(100 * values, rows, xerr=100 * errors, fmt="none", ecolor=colors, elinewidth=1.8)
+ax.errorbar(
+    100 * values, rows, xerr=100 * errors, fmt="none", ecolor=colors, elinewidth=1.8
+)
 ax.scatter(100 * values, rows, c=colors, s=55, zorder=3)
 for row, value, error in zip(rows, values, errors):
-    ax.text(100 * (value + error) + 0.08, row, f"{100 * value:.1f}", va="center", fontsize="small")
+    ax.text(
+        100 * (value + error) + 0.08,
+        row,
+        f"{100 * value:.1f}",
+        va="center",
+        fontsize="small",
+    )
 ax.set_yticks(rows, list(accuracies))
 ax.set(xlabel="Test accuracy in percent, ± one standard error", xlim=(None, 99.8))
 ax.grid(axis="x")

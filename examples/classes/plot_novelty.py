@@ -52,19 +52,29 @@ def isolation_forest(known, Z):
 # without novel examples, so we show a range of them, as multiples of the median rule γ = 1 / median ‖x − y‖².
 
 X, y = load_digits(return_X_y=True)
-X_train, X_test, y_train, y_test = train_test_split(X / 16, y, test_size=0.5, stratify=y, random_state=0)
+X_train, X_test, y_train, y_test = train_test_split(
+    X / 16, y, test_size=0.5, stratify=y, random_state=0
+)
 widths = np.array([0.25, 1, 4, 16, 64])
 
 
 def areas(score):
-    """The area under the ROC curve for each digit left out in turn; one row per digit."""
-    return np.array([_areas(score, X_train[y_train != digit], y_test == digit) for digit in range(10)])
+    """The area under the ROC curve for each digit left out in turn; one row per "
+    "digit."""
+    return np.array(
+        [
+            _areas(score, X_train[y_train != digit], y_test == digit)
+            for digit in range(10)
+        ]
+    )
 
 
 def _areas(score, known, is_novel):
     if score in (kernel_pca, one_class_svm):
         gammas = widths * resolve_gamma("median", known)
-        return [roc_auc_score(is_novel, score(known, X_test, gamma)) for gamma in gammas]
+        return [
+            roc_auc_score(is_novel, score(known, X_test, gamma)) for gamma in gammas
+        ]
     return roc_auc_score(is_novel, score(known, X_test))
 
 
@@ -76,9 +86,15 @@ at_median |= {
     "isolation forest": areas(isolation_forest),
 }
 
-print(f"{'digit left out':22}" + "".join(f"{digit:6}" for digit in range(10)) + "    mean")
+print(
+    f"{'digit left out':22}" + "".join(f"{digit:6}" for digit in range(10)) + "    mean"
+)
 for name, values in at_median.items():
-    print(f"{name:22}" + "".join(f"{value:6.2f}" for value in values) + f"{values.mean():8.3f}")
+    print(
+        f"{name:22}"
+        + "".join(f"{value:6.2f}" for value in values)
+        + f"{values.mean():8.3f}"
+    )
 print(f"\n{'multiple of γ':22}" + "".join(f"{width:8}" for width in widths))
 for name, values in over_widths.items():
     print(f"{name:22}" + "".join(f"{value:8.3f}" for value in values.mean(axis=0)))
@@ -96,21 +112,44 @@ styles = {
     "linear PCA": ("C3", "D"),
     "isolation forest": ("C6", "v"),
 }
-figure, (left, right) = plt.subplots(1, 2, figsize=(9.5, 4.6), layout="constrained", sharey=True)
+figure, (left, right) = plt.subplots(
+    1, 2, figsize=(9.5, 4.6), layout="constrained", sharey=True
+)
 for name, (color, marker) in styles.items():
     left.plot(range(10), at_median[name], marker, color=color, markersize=7, label=name)
     if name in over_widths:
-        right.semilogx(widths, over_widths[name].mean(axis=0), marker=marker, color=color, base=4)
+        right.semilogx(
+            widths, over_widths[name].mean(axis=0), marker=marker, color=color, base=4
+        )
     else:
-        right.axhline(at_median[name].mean(), color=color, linestyle="--", linewidth=1.2)
-left.set(xlabel="Digit left out of the training set", ylabel="Area under the ROC curve", xticks=range(10))
-right.set(xlabel="γ, as a multiple of the median rule", xticks=widths, xticklabels=[f"{width:g}" for width in widths])
+        right.axhline(
+            at_median[name].mean(), color=color, linestyle="--", linewidth=1.2
+        )
+left.set(
+    xlabel="Digit left out of the training set",
+    ylabel="Area under the ROC curve",
+    xticks=range(10),
+)
+right.set(
+    xlabel="γ, as a multiple of the median rule",
+    xticks=widths,
+    xticklabels=[f"{width:g}" for width in widths],
+)
 right.minorticks_off()
 for ax, title in ((left, "every digit, median rule"), (right, "mean over digits")):
-    ax.axhline(0.5, color="0.5", linewidth=1, linestyle=":", zorder=0, label="chance" if ax is right else None)
+    ax.axhline(
+        0.5,
+        color="0.5",
+        linewidth=1,
+        linestyle=":",
+        zorder=0,
+        label="chance" if ax is right else None,
+    )
     ax.grid(axis="y")
     ax.set_title(title)
-figure.suptitle("The reconstruction error finds the unseen digit at every width of the kernel")
+figure.suptitle(
+    "The reconstruction error finds the unseen digit at every width of the kernel"
+)
 figure.legend(loc="outside lower center", ncols=6, handletextpad=0.3, columnspacing=1.2)
 plt.show()
 

@@ -33,15 +33,23 @@ scores = {
     "the detector,\nrows left out": -detector.score_samples(X),
 }
 for name, score in scores.items():
-    print(f"{' '.join(name.split()):28} area under the ROC curve {roc_auc_score(is_other, score):.3f}")
+    print(
+        f"{' '.join(name.split()):28} area under the ROC curve "
+        f"{roc_auc_score(is_other, score):.3f}"
+    )
 
 # %%
 # Scores of all rows, smallest to largest. Only where rows are left out do the other digits have large ones.
 
 figure, axes = plt.subplots(1, 3, figsize=(9, 3.6), layout="constrained", sharey=True)
 for ax, (name, score) in zip(axes, scores.items()):
-    places, score = rng.uniform(-0.3, 0.3, len(X)), (score - score.min()) / np.ptp(score)
-    for group, (label, marker) in enumerate({"zeros": ".", "other digits": "x"}.items()):
+    places, score = (
+        rng.uniform(-0.3, 0.3, len(X)),
+        (score - score.min()) / np.ptp(score),
+    )
+    for group, (label, marker) in enumerate(
+        {"zeros": ".", "other digits": "x"}.items()
+    ):
         rows = is_other == bool(group)
         ax.plot(group + places[rows], score[rows], marker, label=label, alpha=0.8)
     ax.set(title=name, xticks=[0, 1], xticklabels=["zeros", "others"], xlim=(-0.6, 1.6))
@@ -59,7 +67,9 @@ for ax, row in zip(axes.flat, worst):
     ax.set(xticks=[], yticks=[])
     for spine in ax.spines.values():
         spine.set(color="C1" if is_other[row] else "C0", linewidth=3)
-figure.suptitle("The most unusual rows; zeros have a blue frame, other digits an orange one")
+figure.suptitle(
+    "The most unusual rows; zeros have a blue frame, other digits an orange one"
+)
 plt.show()
 
 found = np.mean(detector.predict(X)[is_other] == -1)

@@ -55,7 +55,9 @@ models = {
     "kernel PCA": SemiSupervisedKernelPCA(10, kernel=kernel, **back).fit(X),
     "with labels": SemiSupervisedKernelPCA(10, kernel=kernel, **back).fit(X, y),
     "with a graph": SemiSupervisedKernelPCA(10, kernel=graph, **back).fit(X),
-    "with graph and labels": SemiSupervisedKernelPCA(10, kernel=graph, **back).fit(X, y),
+    "with graph and labels": SemiSupervisedKernelPCA(10, kernel=graph, **back).fit(
+        X, y
+    ),
 }
 
 # %%
@@ -63,22 +65,39 @@ models = {
 # each name: for how many of all points the sign of the component tells the spiral. Labels alone have an effect near
 # labelled points only; with the graph the effect extends along the spirals, and the sign is right for all points.
 
-figure, axes = plt.subplots(2, 2, figsize=(7.5, 8.2), sharex=True, sharey=True, layout="constrained")
-grid = np.stack(np.meshgrid(np.linspace(-2.3, 2.3, 90), np.linspace(-2.3, 2.3, 90)), axis=-1)
+figure, axes = plt.subplots(
+    2, 2, figsize=(7.5, 8.2), sharex=True, sharey=True, layout="constrained"
+)
+grid = np.stack(
+    np.meshgrid(np.linspace(-2.3, 2.3, 90), np.linspace(-2.3, 2.3, 90)), axis=-1
+)
 for (name, model), panel in zip(models.items(), axes.flat):
     values = model.transform(grid.reshape(-1, 2))[:, 0].reshape(90, 90)
     limit = np.abs(values).max()
-    panel.contourf(*np.moveaxis(grid, 2, 0), values, levels=np.linspace(-limit, limit, 22), cmap="PuOr", alpha=0.8)
+    panel.contourf(
+        *np.moveaxis(grid, 2, 0),
+        values,
+        levels=np.linspace(-limit, limit, 22),
+        cmap="PuOr",
+        alpha=0.8,
+    )
     panel.scatter(*X[y == -1].T, s=6, color="0.35", label="no label")
     for label, color in ((0, "black"), (1, "white")):
         style = {"color": color, "edgecolors": "black", "linewidths": 0.8}
-        panel.scatter(*X[y == label].T, s=38, label=f"labelled, spiral {label + 1}", **style)
+        panel.scatter(
+            *X[y == label].T, s=38, label=f"labelled, spiral {label + 1}", **style
+        )
     right = np.mean((model.transform(X)[:, 0] > 0) == spiral)
     panel.set(
-        title=f"{name}\nsign right for {max(right, 1 - right):.0%}", aspect="equal", xlabel="$x_1$", ylabel="$x_2$"
+        title=f"{name}\nsign right for {max(right, 1 - right):.0%}",
+        aspect="equal",
+        xlabel="$x_1$",
+        ylabel="$x_2$",
     )
     panel.label_outer()
-figure.suptitle("With twenty labels and a graph, the first component separates the spirals")
+figure.suptitle(
+    "With twenty labels and a graph, the first component separates the spirals"
+)
 figure.legend(*panel.get_legend_handles_labels(), loc="outside lower center", ncols=3)
 plt.show()
 
@@ -88,20 +107,36 @@ plt.show()
 # along the spirals and cannot be removed.
 
 before = np.mean((noisy - clean) ** 2)
-figure, axes = plt.subplots(2, 2, figsize=(7.5, 8.2), sharex=True, sharey=True, layout="constrained")
+figure, axes = plt.subplots(
+    2, 2, figsize=(7.5, 8.2), sharex=True, sharey=True, layout="constrained"
+)
 for (name, model), panel in zip(models.items(), axes.flat):
     points = model.denoise(noisy)
     for turn in (0, np.pi):
-        panel.plot(*position(np.linspace(0.22, 1, 200), turn).T, color="C4", linewidth=2, label="true spirals")
-    panel.plot(*np.stack([noisy, points], axis=2).transpose(1, 2, 0), color="0.75", linewidth=0.7)
+        panel.plot(
+            *position(np.linspace(0.22, 1, 200), turn).T,
+            color="C4",
+            linewidth=2,
+            label="true spirals",
+        )
+    panel.plot(
+        *np.stack([noisy, points], axis=2).transpose(1, 2, 0),
+        color="0.75",
+        linewidth=0.7,
+    )
     panel.scatter(*noisy.T, s=9, color="0.55", label="noisy point", zorder=2)
     panel.scatter(*points.T, s=16, color="C0", label="denoised point", zorder=3)
-    panel.set(title=f"{name}\nmean squared error {np.mean((points - clean) ** 2):.4f}", aspect="equal")
+    panel.set(
+        title=f"{name}\nmean squared error {np.mean((points - clean) ** 2):.4f}",
+        aspect="equal",
+    )
     panel.set(xlabel="$x_1$", ylabel="$x_2$")
     panel.label_outer()
 legend = dict(zip(*panel.get_legend_handles_labels()[::-1]))
 figure.legend(legend.values(), legend, loc="outside lower center", ncols=3)
-figure.suptitle(f"Ten components follow the spirals only with a graph (noisy: {before:.4f})")
+figure.suptitle(
+    f"Ten components follow the spirals only with a graph (noisy: {before:.4f})"
+)
 plt.show()
 
 # %%
@@ -116,7 +151,9 @@ print(f"{'penalty':24}" + "".join(f"{penalty:>10}" for penalty in penalties))
 for name, model in models.items():
     errors = []
     for penalty in penalties:
-        result = Gradient(penalty=penalty).inverse(model.subspace_, model.transform(noisy), noisy)
+        result = Gradient(penalty=penalty).inverse(
+            model.subspace_, model.transform(noisy), noisy
+        )
         errors.append(np.mean((result.points - clean) ** 2))
     print(f"{name:24}" + "".join(f"{error:10.4f}" for error in errors))
 

@@ -36,10 +36,16 @@ for name, data in (("clean", X), ("noisy", noisy)):
     searches[name] = WidthSearch(SVC(C=10)).fit(data, y)
     middle = time.perf_counter()
     gammas = searches[name].gammas_
-    accuracies[name] = [cross_val_score(SVC(C=10, gamma=gamma), data, y, cv=folds).mean() for gamma in gammas]
+    accuracies[name] = [
+        cross_val_score(SVC(C=10, gamma=gamma), data, y, cv=folds).mean()
+        for gamma in gammas
+    ]
     ratio = (time.perf_counter() - middle) / (middle - start)
     best = gammas[int(np.argmax(accuracies[name]))]
-    print(f"{name} digits: cross-validation takes {ratio:.0f} times as long and finds γ = {best:.3g}")
+    print(
+        f"{name} digits: cross-validation takes {ratio:.0f} times as long and finds γ "
+        f"= {best:.3g}"
+    )
 
 # %%
 # What a width does: kernel values of 200 digits, sorted by their class. With a kernel that is too wide all digits are
@@ -48,10 +54,20 @@ for name, data in (("clean", X), ("noisy", noisy)):
 sample = np.argsort(y[:200], kind="stable")
 figure, panels = plt.subplots(1, 3, figsize=(9.5, 3.7), layout="constrained")
 chosen = searches["clean"].best_gamma_
-for panel, factor, name in zip(panels, (1 / 64, 1, 64), ("too wide", "chosen", "too narrow")):
-    picture = panel.imshow(rbf_kernel(X[:200][sample], gamma=factor * chosen), cmap="Blues", vmin=0, vmax=1)
+for panel, factor, name in zip(
+    panels, (1 / 64, 1, 64), ("too wide", "chosen", "too narrow")
+):
+    picture = panel.imshow(
+        rbf_kernel(X[:200][sample], gamma=factor * chosen), cmap="Blues", vmin=0, vmax=1
+    )
     edges = np.flatnonzero(np.diff(y[:200][sample])) + 0.5
-    panel.set(title=f"{name}: γ = {factor * chosen:.2g}", xticks=edges, yticks=edges, xticklabels=[], yticklabels=[])
+    panel.set(
+        title=f"{name}: γ = {factor * chosen:.2g}",
+        xticks=edges,
+        yticks=edges,
+        xticklabels=[],
+        yticklabels=[],
+    )
 panels[0].set_ylabel("200 digits, from zeros to nines")
 figure.colorbar(picture, ax=panels, label="kernel value", shrink=0.85)
 figure.suptitle("Between too wide and too narrow, classes become visible")
@@ -64,11 +80,16 @@ plt.show()
 # and alignment may choose a much wider or a much narrower kernel.
 
 for name, search in searches.items():
-    free = cross_val_score(SVC(C=10, gamma="scale"), {"clean": X, "noisy": noisy}[name], y, cv=folds).mean()
+    free = cross_val_score(
+        SVC(C=10, gamma="scale"), {"clean": X, "noisy": noisy}[name], y, cv=folds
+    ).mean()
     print(f"\n{name}: best of the grid {max(accuracies[name]):.1%}, scale {free:.1%}")
     for criterion, curve in search.criteria_.items():
         place = int(np.argmax(curve))
-        print(f"{criterion:16}  γ = {search.gammas_[place]:.3g}   {accuracies[name][place]:.1%}")
+        print(
+            f"{criterion:16}  γ = {search.gammas_[place]:.3g}   "
+            f"{accuracies[name][place]:.1%}"
+        )
 
 # %%
 # The ball is determined by the classes whose means lie on its boundary; the others are inside.
@@ -82,7 +103,8 @@ print(f"radius {ball.radius:.3f}, held by the digits {', '.join(map(str, held_by
 
 model = KernelFisherDiscriminant(gamma="enclosing_ball").fit(X[:700], y[:700])
 print(
-    f"KernelFisherDiscriminant: γ = {model.kernel_.gamma:.3g}, {model.score(X[700:], y[700:]):.1%} of new digits right"
+    f"KernelFisherDiscriminant: γ = {model.kernel_.gamma:.3g}, "
+    f"{model.score(X[700:], y[700:]):.1%} of new digits right"
 )
 
 # %%
@@ -97,9 +119,13 @@ for column, (name, search) in zip(axes.T, searches.items(), strict=True):
     style = {"color": "C0", "label": "radius of the ball around class means"}
     (radius,) = column[0].plot(search.gammas_, curve / curve.max(), "o-", **style)
     style = {"color": "C6", "label": "accuracy of the machine"}
-    (accuracy,) = column[1].plot(search.gammas_, 100 * np.array(accuracies[name]), "s-", **style)
+    (accuracy,) = column[1].plot(
+        search.gammas_, 100 * np.array(accuracies[name]), "s-", **style
+    )
     for ax in column:
-        line = ax.axvline(chosen, color="C1", linewidth=1.5, linestyle="--", label="chosen width")
+        line = ax.axvline(
+            chosen, color="C1", linewidth=1.5, linestyle="--", label="chosen width"
+        )
         ax.set_xscale("log", base=2)
         ax.set_ylim(0, None)
         ax.grid()
@@ -108,7 +134,9 @@ for column, (name, search) in zip(axes.T, searches.items(), strict=True):
     column[1].set_xlabel("Inverse squared width, γ")
 axes[0, 0].set_ylabel("Fraction of the largest")
 axes[1, 0].set_ylabel("Accuracy in percent")
-figure.suptitle("The width at which class means lie farthest apart is nearly the best one")
+figure.suptitle(
+    "The width at which class means lie farthest apart is nearly the best one"
+)
 figure.legend(handles=[radius, accuracy, line], loc="outside lower center", ncols=3)
 plt.show()
 

@@ -30,7 +30,9 @@ from preimage.kernels import Gaussian, Normalized, Polynomial, Sigmoid
 from preimage.plotting import KernelGeometryDisplay
 
 degrees = [2, 3, 4]
-figure, axes = plt.subplots(2, 3, figsize=(9, 6), sharex=True, sharey=True, layout="constrained")
+figure, axes = plt.subplots(
+    2, 3, figsize=(9, 6), sharex=True, sharey=True, layout="constrained"
+)
 for constant, row in zip([1.0, 0.0], axes):
     for degree, panel in zip(degrees, row):
         display = KernelGeometryDisplay.from_kernel(
@@ -46,7 +48,9 @@ for constant, row in zip([1.0, 0.0], axes):
 figure.colorbar(display.mesh_, ax=axes, label="scalar curvature", shrink=0.6)
 figure.supxlabel("$x_1$")
 figure.supylabel("$x_2$")
-figure.suptitle("Curved like saddles with a constant (above), flat like cones without (below)")
+figure.suptitle(
+    "Curved like saddles with a constant (above), flat like cones without (below)"
+)
 plt.show()
 
 # %%
@@ -55,7 +59,9 @@ plt.show()
 # By how much does the map enlarge areas? Contour lines of log √det g. For c = 0 areas vanish at the origin and the
 # logarithm is unbounded below: data near the origin are contracted, which is a reason to prefer c > 0.
 
-figure, axes = plt.subplots(2, 3, figsize=(9, 6), sharex=True, sharey=True, layout="constrained")
+figure, axes = plt.subplots(
+    2, 3, figsize=(9, 6), sharex=True, sharey=True, layout="constrained"
+)
 for constant, row in zip([1.0, 0.0], axes):
     for degree, panel in zip(degrees, row):
         display = KernelGeometryDisplay.from_kernel(
@@ -69,10 +75,14 @@ for constant, row in zip([1.0, 0.0], axes):
             colorbar=False,
         )
         panel.set_title(f"$(x·y{' + 1' if constant else ''})^{degree}$")
-figure.colorbar(display.mesh_, ax=axes, label="log of the magnification of areas", shrink=0.6)
+figure.colorbar(
+    display.mesh_, ax=axes, label="log of the magnification of areas", shrink=0.6
+)
 figure.supxlabel("$x_1$")
 figure.supylabel("$x_2$")
-figure.suptitle("Areas grow with the distance from the origin, and vanish there without a constant")
+figure.suptitle(
+    "Areas grow with the distance from the origin, and vanish there without a constant"
+)
 plt.show()
 
 # %%
@@ -94,7 +104,9 @@ for constant, ax in zip([1.0, 0.0], axes):
 axes[0].set(title="$(x·y + 1)^p$: bounded by its value at the origin", ylim=(0, None))
 axes[1].set(title="$(x·y)^p$: no bound near the origin", yscale="log")
 axes[0].set_ylabel("Negative scalar curvature, −R")
-figure.suptitle("Three inputs: without a constant the curvature grows without bound at the origin")
+figure.suptitle(
+    "Three inputs: without a constant the curvature grows without bound at the origin"
+)
 figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=3)
 plt.show()
 
@@ -103,7 +115,10 @@ plt.show()
 
 x = [[0.3, -0.2, 0.5]]
 print("Gaussian:", scalar_curvature(Gaussian(2.0), x)[0])
-print("x·y + 1 scaled to unit length, a sphere:", round(scalar_curvature(Normalized(Polynomial(1)), x)[0], 10))
+print(
+    "x·y + 1 scaled to unit length, a sphere:",
+    round(scalar_curvature(Normalized(Polynomial(1)), x)[0], 10),
+)
 
 # %%
 # Is it a kernel at all?

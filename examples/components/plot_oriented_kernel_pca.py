@@ -47,18 +47,28 @@ def translate(X, t):
 kernel = Gaussian(1.0)
 models = {
     "kernel PCA": KernelPCA(3, kernel=kernel).fit(X),
-    "oriented: rotation": OrientedKernelPCA(3, kernel=kernel, invariances=rotate, alpha=1e-3).fit(X),
-    "oriented: x-translation": OrientedKernelPCA(3, kernel=kernel, invariances=translate, alpha=1e-3).fit(X),
+    "oriented: rotation": OrientedKernelPCA(
+        3, kernel=kernel, invariances=rotate, alpha=1e-3
+    ).fit(X),
+    "oriented: x-translation": OrientedKernelPCA(
+        3, kernel=kernel, invariances=translate, alpha=1e-3
+    ).fit(X),
 }
-figure, axes = plt.subplots(3, 3, figsize=(8, 8.6), sharex=True, sharey=True, layout="constrained")
+figure, axes = plt.subplots(
+    3, 3, figsize=(8, 8.6), sharex=True, sharey=True, layout="constrained"
+)
 for (name, model), row in zip(models.items(), axes):
     ComponentContourDisplay.from_estimator(model, X, ax=row, levels=9)
     for number, panel in enumerate(row, start=1):
-        panel.set(title=f"feature {number}" if name == "kernel PCA" else "", aspect="equal")
+        panel.set(
+            title=f"feature {number}" if name == "kernel PCA" else "", aspect="equal"
+        )
     row[0].set_ylabel(f"{name}\n$x_2$")
 for panel in axes[-1]:
     panel.set_xlabel("$x_1$")
-figure.suptitle("Oriented features are constant along circles (row 2) or horizontal lines (row 3)")
+figure.suptitle(
+    "Oriented features are constant along circles (row 2) or horizontal lines (row 3)"
+)
 plt.show()
 
 # %%
@@ -67,14 +77,24 @@ plt.show()
 # invariant the feature.
 
 radii = np.linalg.norm(X, axis=1)
-print(f"{'first feature':26}{'rotation':>10}{'translation':>13}{'corr. radius':>14}{'corr. x2':>10}")
+print(
+    f"{'first feature':26}{'rotation':>10}{'translation':>13}"
+    f"{'corr. radius':>14}{'corr. x2':>10}"
+)
 for name, model in models.items():
     vectors = model.subspace_.frame if name == "kernel PCA" else model.expansion_
     feature = vectors(X)[:, 0]
-    tangents = [TangentCovariance(each, method="analytic") for each in (rotate, translate)]
+    tangents = [
+        TangentCovariance(each, method="analytic") for each in (rotate, translate)
+    ]
     ratios = [feature.var() / each.moment_of(vectors[0], X)[0, 0] for each in tangents]
-    correlations = [abs(np.corrcoef(feature, partner)[0, 1]) for partner in (radii, X[:, 1])]
-    print(f"{name:26}{ratios[0]:>10.3g}{ratios[1]:>13.3g}{correlations[0]:>14.3f}{correlations[1]:>10.3f}")
+    correlations = [
+        abs(np.corrcoef(feature, partner)[0, 1]) for partner in (radii, X[:, 1])
+    ]
+    print(
+        f"{name:26}{ratios[0]:>10.3g}{ratios[1]:>13.3g}"
+        f"{correlations[0]:>14.3f}{correlations[1]:>10.3f}"
+    )
 
 # %%
 # **Read on:** :doc:`/guides/invariances`, with transformations of pictures and signals.

@@ -23,7 +23,9 @@ from preimage.plotting import ComponentContourDisplay, DenoisingDisplay
 
 rng = np.random.default_rng(0)
 angle = rng.uniform(0, 2 * np.pi, size=300)
-ring = 3 * np.column_stack([np.cos(angle), np.sin(angle)]) + rng.normal(scale=0.25, size=(300, 2))
+ring = 3 * np.column_stack([np.cos(angle), np.sin(angle)]) + rng.normal(
+    scale=0.25, size=(300, 2)
+)
 inside = rng.normal(scale=0.25, size=(20, 2))
 outside = rng.normal(4, scale=0.25, size=(15, 2))
 X, group = np.vstack([ring, inside, outside]), np.repeat([0, 1, 2], [300, 20, 15])
@@ -33,9 +35,13 @@ X, group = np.vstack([ring, inside, outside]), np.repeat([0, 1, 2], [300, 20, 15
 # largest fourth moment, among the combinations of ten principal axes, are the two groups.
 
 components = KernelPCA(2, gamma=0.2).fit(X)
-pursuit = KernelProjectionPursuit(2, gamma=0.2, n_principal=10, extreme="largest").fit(X)
+pursuit = KernelProjectionPursuit(2, gamma=0.2, n_principal=10, extreme="largest").fit(
+    X
+)
 
-figure, axes = plt.subplots(2, 2, figsize=(7, 7.4), sharex=True, sharey=True, layout="constrained")
+figure, axes = plt.subplots(
+    2, 2, figsize=(7, 7.4), sharex=True, sharey=True, layout="constrained"
+)
 ComponentContourDisplay.from_estimator(components, X, ax=axes[0], levels=8)
 ComponentContourDisplay.from_estimator(pursuit, X, ax=axes[1], levels=8)
 for panel, ratio in zip(axes[0], components.explained_variance_ratio_):
@@ -51,7 +57,8 @@ plt.show()
 for number, feature in enumerate(pursuit.transform(X).T, start=1):
     best = max((1, 2), key=lambda each: feature[group == each].mean())
     print(
-        f"feature {number}: smallest value in group {best} {feature[group == best].min():.2f}, "
+        f"feature {number}: smallest value in group {best} "
+        f"{feature[group == best].min():.2f}, "
         f"largest of all others {feature[group != best].max():.2f}"
     )
 
@@ -60,16 +67,24 @@ for number, feature in enumerate(pursuit.transform(X).T, start=1):
 # features.
 
 digits = load_digits().data / 16
-model = KernelProjectionPursuit(4, gamma=0.02, n_principal=15, extreme="largest").fit(digits[:800])
+model = KernelProjectionPursuit(4, gamma=0.02, n_principal=15, extreme="largest").fit(
+    digits[:800]
+)
 values = model.transform(digits[800:])
 
 rows = {
-    f"feature {number}\nkurtosis {contrast:.1f}": digits[800 + np.argsort(-feature)[:8]].reshape(-1, 8, 8)
-    for number, (contrast, feature) in enumerate(zip(model.contrasts_, values.T), start=1)
+    f"feature {number}\nkurtosis {contrast:.1f}": digits[
+        800 + np.argsort(-feature)[:8]
+    ].reshape(-1, 8, 8)
+    for number, (contrast, feature) in enumerate(
+        zip(model.contrasts_, values.T), start=1
+    )
 }
 figure, axes = plt.subplots(4, 1, figsize=(7.2, 4), layout="constrained")
 DenoisingDisplay(rows=rows, limits=(0, 1)).plot(ax=axes, cmap="gray_r")
-figure.suptitle("New digits with the largest values: each feature responds to one style")
+figure.suptitle(
+    "New digits with the largest values: each feature responds to one style"
+)
 plt.show()
 
 # %%
@@ -77,9 +92,12 @@ plt.show()
 # of other rows along the same directions say how much of them is real: all of it with five axes, a third with 45.
 
 for n_principal in (5, 15, 45, 135):
-    model = KernelProjectionPursuit(4, gamma=0.02, n_principal=n_principal, algorithm="deflation").fit(digits[:800])
+    model = KernelProjectionPursuit(
+        4, gamma=0.02, n_principal=n_principal, algorithm="deflation"
+    ).fit(digits[:800])
     print(
-        f"{n_principal:3} axes: mean |excess kurtosis| {np.abs(model.contrasts_).mean():6.2f} on the training set, "
+        f"{n_principal:3} axes: mean |excess kurtosis| "
+        f"{np.abs(model.contrasts_).mean():6.2f} on the training set, "
         f"{model.score(digits[800:]):6.2f} on other digits"
     )
 

@@ -35,7 +35,9 @@ display = ComponentContourDisplay.from_estimator(model, X)
 display.figure_.set_figheight(5.8)
 display.figure_.supxlabel("$x_1$")
 display.figure_.supylabel("$x_2$")
-display.figure_.suptitle("Components 1 and 2 separate three clusters; later ones split each of them")
+display.figure_.suptitle(
+    "Components 1 and 2 separate three clusters; later ones split each of them"
+)
 plt.show()
 
 # %%
@@ -45,11 +47,24 @@ plt.show()
 
 display = SpectrumDisplay.from_estimator(KernelPCA(24, kernel=kernel).fit(X))
 for panel in display.axes_:
-    panel.axvspan(0.5, 2.5, color="C0", alpha=0.15, linewidth=0, label="1, 2: which cluster")
-    panel.axvspan(2.5, 8.5, color="C4", alpha=0.18, linewidth=0, label="3 to 8: where in a cluster")
+    panel.axvspan(
+        0.5, 2.5, color="C0", alpha=0.15, linewidth=0, label="1, 2: which cluster"
+    )
+    panel.axvspan(
+        2.5,
+        8.5,
+        color="C4",
+        alpha=0.18,
+        linewidth=0,
+        label="3 to 8: where in a cluster",
+    )
 display.figure_.set_figheight(4)
-display.figure_.suptitle("The spectrum falls in steps: two eigenvalues, then six, then the rest")
-display.figure_.legend(*panel.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+display.figure_.suptitle(
+    "The spectrum falls in steps: two eigenvalues, then six, then the rest"
+)
+display.figure_.legend(
+    *panel.get_legend_handles_labels(), loc="outside lower center", ncols=2
+)
 plt.show()
 
 # %%

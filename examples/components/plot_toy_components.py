@@ -33,7 +33,9 @@ X = np.column_stack([x, x**2 + rng.normal(scale=0.2, size=150)])
 # lines are more strongly curved, and there are more components.
 
 degrees = [1, 2, 3, 4]
-figure, axes = plt.subplots(3, 4, figsize=(9, 7.2), sharex=True, sharey=True, layout="constrained")
+figure, axes = plt.subplots(
+    3, 4, figsize=(9, 7.2), sharex=True, sharey=True, layout="constrained"
+)
 for degree, column in zip(degrees, axes.T):
     model = KernelPCA(min(3, degree + 1), kernel=Polynomial(degree, coef0=0.0)).fit(X)
     panels = column[: model.n_components_]
@@ -44,7 +46,15 @@ for degree, column in zip(degrees, axes.T):
     column[-1].set_xlabel("$x$")
 for number, row in enumerate(axes, start=1):
     row[0].set_ylabel(f"component {number}\n$y$")
-axes[2, 0].text(0.5, 0.5, "no third\ncomponent", transform=axes[2, 0].transAxes, ha="center", va="center", color="0.4")
+axes[2, 0].text(
+    0.5,
+    0.5,
+    "no third\ncomponent",
+    transform=axes[2, 0].transAxes,
+    ha="center",
+    va="center",
+    color="0.4",
+)
 figure.suptitle("Components of higher degree follow the curve of the parabola")
 plt.show()
 
@@ -54,7 +64,10 @@ plt.show()
 
 for degree in degrees:
     model = KernelPCA(kernel=Polynomial(degree, coef0=0.0)).fit(X)
-    print(f"d = {degree}: fractions of the variance", np.array2string(model.explained_variance_ratio_, precision=3))
+    print(
+        f"d = {degree}: fractions of the variance",
+        np.array2string(model.explained_variance_ratio_, precision=3),
+    )
 
 # %%
 # **Read on:** :doc:`/theory/kernel_pca`, and :doc:`/guides/choose_a_kernel`.

@@ -29,28 +29,52 @@ COLORS = np.array(["C0", "C1", "C2"])
 
 def sample(sources, deviation, count):
     labels = np.repeat(np.arange(len(sources)), count)
-    return sources[labels] + rng.normal(scale=deviation, size=(len(labels), sources.shape[1])), labels
+    return sources[labels] + rng.normal(
+        scale=deviation, size=(len(labels), sources.shape[1])
+    ), labels
 
 
 X, _ = sample(SOURCES, 0.12, 100)
 Z, labels = sample(SOURCES, 0.12, 60)
 
-figure, axes = plt.subplots(2, 2, figsize=(7.5, 7.6), layout="constrained", sharex=True, sharey=True)
+figure, axes = plt.subplots(
+    2, 2, figsize=(7.5, 7.6), layout="constrained", sharex=True, sharey=True
+)
 for ax, count in zip(axes.flat, [1, 2, 8, 30]):
     denoised = KernelPCA(count, gamma=1 / 0.15).fit(X).denoise(Z)
     segments = np.stack([Z, denoised]).transpose(2, 0, 1)
     ax.plot(*segments, color="0.85", linewidth=0.7, zorder=0)
     ax.scatter(*Z.T, s=9, color="0.6", zorder=1, label="noisy point")
     for label, color in enumerate(COLORS):
-        ax.scatter(*denoised[labels == label].T, s=24, color=color, zorder=2, label=f"denoised, cluster {label + 1}")
-    ax.scatter(*SOURCES.T, s=110, marker="+", color="black", linewidths=1.2, zorder=3, label="source")
+        ax.scatter(
+            *denoised[labels == label].T,
+            s=24,
+            color=color,
+            zorder=2,
+            label=f"denoised, cluster {label + 1}",
+        )
+    ax.scatter(
+        *SOURCES.T,
+        s=110,
+        marker="+",
+        color="black",
+        linewidths=1.2,
+        zorder=3,
+        label="source",
+    )
     error = np.mean(np.linalg.norm(denoised - SOURCES[labels], axis=1))
-    ax.set_title(f"{count} component{'s' if count > 1 else ''}: {error:.3f} from the source")
+    ax.set_title(
+        f"{count} component{'s' if count > 1 else ''}: {error:.3f} from the source"
+    )
     ax.set(aspect="equal", xlabel="$x_1$", ylabel="$x_2$")
     ax.label_outer()
 figure.suptitle("Two components move points to their sources; thirty keep the noise")
 figure.legend(
-    *ax.get_legend_handles_labels(), loc="outside lower center", ncols=5, handletextpad=0.1, columnspacing=0.8
+    *ax.get_legend_handles_labels(),
+    loc="outside lower center",
+    ncols=5,
+    handletextpad=0.1,
+    columnspacing=0.8,
 )
 plt.show()
 
@@ -71,7 +95,9 @@ def ratio(deviation, count, X, Z, truth):
         np.mean((output - truth) ** 2)
         for output in (
             linear.inverse_transform(linear.transform(Z)),
-            KernelPCA(count, gamma=1 / (20 * deviation**2), preimage=SOLVER).fit(X).denoise(Z),
+            KernelPCA(count, gamma=1 / (20 * deviation**2), preimage=SOLVER)
+            .fit(X)
+            .denoise(Z),
         )
     ]
     return errors[0] / errors[1]
@@ -85,14 +111,25 @@ for row, deviation in enumerate(DEVIATIONS):
     ratios[row] = [ratio(deviation, count, X, Z, sources[labels]) for count in COUNTS]
 
 figure, ax = plt.subplots(figsize=(8, 4), layout="constrained")
-picture = ax.imshow(ratios, cmap="Blues", norm="log", vmin=1, vmax=10_000, aspect="auto")
+picture = ax.imshow(
+    ratios, cmap="Blues", norm="log", vmin=1, vmax=10_000, aspect="auto"
+)
 for (row, column), value in np.ndenumerate(ratios):
     digits = f"{value:.1f}" if value < 10 else f"{value:,.0f}"
-    ax.text(column, row, digits, ha="center", va="center", color="white" if value > 150 else "black")
+    ax.text(
+        column,
+        row,
+        digits,
+        ha="center",
+        va="center",
+        color="white" if value > 150 else "black",
+    )
 ax.set_xticks(range(len(COUNTS)), COUNTS)
 ax.set_yticks(range(len(DEVIATIONS)), DEVIATIONS)
 ax.set(xlabel="Number of components", ylabel="Standard deviation σ of a cluster")
-ax.set_title("For tight clusters kernel PCA is thousands of times nearer to the sources")
+ax.set_title(
+    "For tight clusters kernel PCA is thousands of times nearer to the sources"
+)
 ax.spines[:].set_visible(False)
 ax.tick_params(length=0)
 figure.colorbar(picture, label="error of linear PCA / error of kernel PCA")

@@ -49,17 +49,36 @@ def best_linear_pca(noisy):
     return min(outputs, key=lambda output: np.mean((output - X_test) ** 2))
 
 
-gammas = 1 / (squared_distance_percentile(X_train, 50) * np.array([1 / 8, 1 / 4, 1 / 2]))
-for name, add_noise in {"Gaussian noise": gaussian, "Every fifth pixel lost": salt_and_pepper}.items():
+gammas = 1 / (
+    squared_distance_percentile(X_train, 50) * np.array([1 / 8, 1 / 4, 1 / 2])
+)
+for name, add_noise in {
+    "Gaussian noise": gaussian,
+    "Every fifth pixel lost": salt_and_pepper,
+}.items():
     noisy = add_noise(X_test, np.random.default_rng(1))
-    search = DenoisingSearch(added_noise=add_noise, gammas=gammas, max_queries=100).fit(X_train)
-    outputs = {"linear PCA": best_linear_pca(noisy), "kernel PCA": search.denoise(noisy)}
-    display = DenoisingDisplay.from_images(noisy, outputs, (8, 8), clean=X_test, cmap="gray_r", picture_size=0.65)
+    search = DenoisingSearch(added_noise=add_noise, gammas=gammas, max_queries=100).fit(
+        X_train
+    )
+    outputs = {
+        "linear PCA": best_linear_pca(noisy),
+        "kernel PCA": search.denoise(noisy),
+    }
+    display = DenoisingDisplay.from_images(
+        noisy, outputs, (8, 8), clean=X_test, cmap="gray_r", picture_size=0.65
+    )
     ratio = display.errors["kernel PCA"] / display.errors["linear PCA"]
-    display.figure_.set_figheight(display.figure_.get_figheight() + 0.4)  # room for a title
-    display.figure_.suptitle(f"{name}: kernel PCA has {ratio:.2f} times the error of linear PCA")
+    display.figure_.set_figheight(
+        display.figure_.get_figheight() + 0.4
+    )  # room for a title
+    display.figure_.suptitle(
+        f"{name}: kernel PCA has {ratio:.2f} times the error of linear PCA"
+    )
     plt.show()
-    print(name, {key: round(float(value), 3) for key, value in search.best_params_.items()})
+    print(
+        name,
+        {key: round(float(value), 3) for key, value in search.best_params_.items()},
+    )
 
 # %%
 # How the error depends on the model: the search keeps every candidate in `cv_results_`. These are the ones of the last
@@ -70,11 +89,23 @@ figure, ax = plt.subplots(figsize=(7.5, 4), layout="constrained")
 for gamma, color in zip(np.unique(results["gamma"]), ["C0", "C5", "C6"]):
     chosen = (results["gamma"] == gamma) & (results["penalty"] == 0)
     label = f"kernel PCA, γ = {gamma:.2g}"
-    ax.plot(results["n_components"][chosen], results["error"][chosen], "o-", color=color, label=label)
-ax.axhline(display.errors["linear PCA"], color="C1", linestyle="--", label="linear PCA, best")
+    ax.plot(
+        results["n_components"][chosen],
+        results["error"][chosen],
+        "o-",
+        color=color,
+        label=label,
+    )
+ax.axhline(
+    display.errors["linear PCA"], color="C1", linestyle="--", label="linear PCA, best"
+)
 ax.set_xscale("log", base=2)
 ax.set_xticks(np.unique(results["n_components"]), np.unique(results["n_components"]))
-ax.set(xlabel="Number of components", ylabel="Mean squared error of held-out digits", ylim=(0, None))
+ax.set(
+    xlabel="Number of components",
+    ylabel="Mean squared error of held-out digits",
+    ylim=(0, None),
+)
 ax.set_title("A wide kernel with hundreds of components denoises best")
 ax.grid()
 figure.legend(loc="outside right center")

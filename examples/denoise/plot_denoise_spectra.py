@@ -34,7 +34,10 @@ noisy = clean + rng.normal(scale=0.15, size=clean.shape)
 median = squared_distance_percentile(noisy, 50)
 gammas = 1 / (median * np.array([1 / 4, 1 / 2, 1, 2]))
 search = DenoisingSearch(gammas=gammas, max_queries=120).fit(noisy)
-print(f"estimated noise {search.noise_:.3f}, chosen for these spectra {search.training_params_}")
+print(
+    f"estimated noise {search.noise_:.3f}, chosen for these spectra "
+    f"{search.training_params_}"
+)
 
 # %%
 # Two other methods, each with the parameters that are best for the clean spectra, which are not known in practice:
@@ -51,7 +54,9 @@ def linear_pca(count):
 
 
 outputs = {
-    "Savitzky-Golay filter": min((savgol_filter(noisy, window, 3) for window in range(5, 41, 2)), key=error),
+    "Savitzky-Golay filter": min(
+        (savgol_filter(noisy, window, 3) for window in range(5, 41, 2)), key=error
+    ),
     "linear PCA": min((linear_pca(count) for count in range(1, 30)), key=error),
     "kernel PCA": search.denoise(noisy),
 }
@@ -63,15 +68,32 @@ for name, output in {"noisy": noisy, **outputs}.items():
 # Linear PCA leaves ripples. Kernel PCA follows the peaks and is flat between them.
 
 COLORS = {"Savitzky-Golay filter": "C2", "linear PCA": "C1", "kernel PCA": "C0"}
-figure, axes = plt.subplots(3, 3, figsize=(9, 6), layout="constrained", sharex=True, sharey=True)
+figure, axes = plt.subplots(
+    3, 3, figsize=(9, 6), layout="constrained", sharex=True, sharey=True
+)
 shown = np.argsort(place)[[60, 300, 540]]
 for row, (name, output) in zip(axes, outputs.items()):
     row[0].set_ylabel(f"{name}\nMSE {error(output):.4f}")
     for ax, spectrum in zip(row, shown):
         ax.plot(channels, noisy[spectrum], color="0.78", linewidth=1, label="noisy")
-        ax.plot(channels, output[spectrum], color=COLORS[name], linewidth=2, label="denoised")
-        ax.plot(channels, clean[spectrum], color="black", linewidth=1, linestyle="--", label="clean")
-for ax, title in zip(axes[0], ("peaks far apart", "peaks nearer", "peaks that overlap")):
+        ax.plot(
+            channels,
+            output[spectrum],
+            color=COLORS[name],
+            linewidth=2,
+            label="denoised",
+        )
+        ax.plot(
+            channels,
+            clean[spectrum],
+            color="black",
+            linewidth=1,
+            linestyle="--",
+            label="clean",
+        )
+for ax, title in zip(
+    axes[0], ("peaks far apart", "peaks nearer", "peaks that overlap")
+):
     ax.set_title(title)
 axes[-1, 1].set_xlabel("Wavelength (arbitrary units)")
 figure.suptitle("Kernel PCA follows peaks that move; linear PCA leaves ripples")

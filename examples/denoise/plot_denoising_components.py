@@ -44,7 +44,9 @@ COUNTS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
 # One model of either kind serves all numbers of components.
 
 linear = PCA().fit(X_train)
-kernel = KernelPCA(max(COUNTS), gamma="median", preimage=FixedPoint(tol=1e-4)).fit(X_train)
+kernel = KernelPCA(max(COUNTS), gamma="median", preimage=FixedPoint(tol=1e-4)).fit(
+    X_train
+)
 
 
 def linear_denoised(rows, count):
@@ -65,15 +67,30 @@ def kernel_denoised(rows, count):
 def rows_of_pictures(noisy):
     yield "clean", X_test
     yield "noisy", noisy
-    yield from ((f"linear PCA, {count}", linear_denoised(noisy, count)) for count in SHOWN if count <= 64)
-    yield from ((f"kernel PCA, {count}", kernel_denoised(noisy, count)) for count in SHOWN)
+    yield from (
+        (f"linear PCA, {count}", linear_denoised(noisy, count))
+        for count in SHOWN
+        if count <= 64
+    )
+    yield from (
+        (f"kernel PCA, {count}", kernel_denoised(noisy, count)) for count in SHOWN
+    )
 
 
 for name, noisy in NOISY.items():
-    rows = {label: found[first_of_each].reshape(-1, 8, 8) for label, found in rows_of_pictures(noisy)}
-    display = DenoisingDisplay(rows=rows, limits=(0, 1)).plot(cmap="gray_r", picture_size=0.55)
-    display.figure_.set_figheight(display.figure_.get_figheight() + 0.4)  # room for a title
-    display.figure_.suptitle(f"{name}: linear PCA gets the noise back, kernel PCA sharpens")
+    rows = {
+        label: found[first_of_each].reshape(-1, 8, 8)
+        for label, found in rows_of_pictures(noisy)
+    }
+    display = DenoisingDisplay(rows=rows, limits=(0, 1)).plot(
+        cmap="gray_r", picture_size=0.55
+    )
+    display.figure_.set_figheight(
+        display.figure_.get_figheight() + 0.4
+    )  # room for a title
+    display.figure_.suptitle(
+        f"{name}: linear PCA gets the noise back, kernel PCA sharpens"
+    )
     plt.show()
 
 # %%
@@ -82,19 +99,32 @@ for name, noisy in NOISY.items():
 
 figure, panels = plt.subplots(1, 2, figsize=(9, 4), sharey=True, layout="constrained")
 for panel, (name, noisy) in zip(panels, NOISY.items()):
-    methods = {"linear PCA": (linear_denoised, [c for c in COUNTS if c <= 64]), "kernel PCA": (kernel_denoised, COUNTS)}
+    methods = {
+        "linear PCA": (linear_denoised, [c for c in COUNTS if c <= 64]),
+        "kernel PCA": (kernel_denoised, COUNTS),
+    }
     for (label, (denoise, counts)), style in zip(methods.items(), ("s-C1", "o-C0")):
         errors = [np.mean((denoise(noisy, count) - X_test) ** 2) for count in counts]
         panel.plot(counts, errors, style, label=label)
-        print(f"{name}, {label}: smallest error {min(errors):.4f} with {counts[int(np.argmin(errors))]} components")
-    panel.axhline(np.mean((noisy - X_test) ** 2), color="0.5", linestyle=":", label="noisy digits")
+        print(
+            f"{name}, {label}: smallest error {min(errors):.4f} with "
+            f"{counts[int(np.argmin(errors))]} components"
+        )
+    panel.axhline(
+        np.mean((noisy - X_test) ** 2), color="0.5", linestyle=":", label="noisy digits"
+    )
     panel.set_xscale("log", base=2)
     panel.set_xticks([1, 4, 16, 64, 256], [1, 4, 16, 64, 256])
     panel.set(title=name, xlabel="Number of components")
     panel.grid()
 panels[0].set_ylabel("Mean squared error per pixel")
-figure.suptitle("Linear PCA is best with 16 components; kernel PCA gains up to a hundred and stays good")
-figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+figure.suptitle(
+    "Linear PCA is best with 16 components; kernel PCA gains up to a hundred and stays "
+    "good"
+)
+figure.legend(
+    *panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3
+)
 plt.show()
 
 # %%

@@ -37,7 +37,10 @@ def square(t):
 
 rng = np.random.default_rng(0)
 CURVES = {"half circle": half_circle, "square": square}
-noisy = {name: curve(rng.uniform(size=200)) + rng.normal(scale=0.12, size=(200, 2)) for name, curve in CURVES.items()}
+noisy = {
+    name: curve(rng.uniform(size=200)) + rng.normal(scale=0.12, size=(200, 2))
+    for name, curve in CURVES.items()
+}
 
 # %%
 # The methods. Linear PCA and the autoencoder describe every point by one number, since a curve has one parameter; the
@@ -54,12 +57,23 @@ def linear_pca(X):
 
 def autoencoder(X):
     networks = [
-        MLPRegressor(hidden_layer_sizes=(8, 1, 8), activation="tanh", solver="lbfgs", max_iter=1000, random_state=seed)
+        MLPRegressor(
+            hidden_layer_sizes=(8, 1, 8),
+            activation="tanh",
+            solver="lbfgs",
+            max_iter=1000,
+            random_state=seed,
+        )
         for seed in range(10)
     ]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # some starts never settle; others win
-        best = min((network.fit(X, X) for network in networks), key=lambda network: network.loss_)
+        warnings.simplefilter(
+            "ignore", ConvergenceWarning
+        )  # some starts never settle; others win
+        best = min(
+            (network.fit(X, X) for network in networks),
+            key=lambda network: network.loss_,
+        )
     return best.predict(X)
 
 
@@ -93,15 +107,21 @@ METHODS = {
 
 def distance_to(curve, Z):
     points = curve(np.linspace(0, 1, 1000, endpoint=False))
-    return np.sqrt(np.mean(np.min(np.sum((Z[:, None, :] - points) ** 2, axis=2), axis=1)))
+    return np.sqrt(
+        np.mean(np.min(np.sum((Z[:, None, :] - points) ** 2, axis=2), axis=1))
+    )
 
 
 for name, curve in CURVES.items():
     X, truth = noisy[name], curve(np.linspace(0, 1, 1000))
-    figure, axes = plt.subplots(2, 2, figsize=(8, 5.6 if name == "half circle" else 8.4), layout="constrained")
+    figure, axes = plt.subplots(
+        2, 2, figsize=(8, 5.6 if name == "half circle" else 8.4), layout="constrained"
+    )
     for ax, (title, method) in zip(axes.flat, METHODS.items()):
         Z = method(X)
-        ax.plot(*np.stack([X, Z]).transpose(2, 0, 1), color="0.85", linewidth=0.7, zorder=0)
+        ax.plot(
+            *np.stack([X, Z]).transpose(2, 0, 1), color="0.85", linewidth=0.7, zorder=0
+        )
         ax.plot(*truth.T, color="C4", linewidth=2.5, zorder=1, label="true curve")
         ax.scatter(*X.T, s=8, color="0.6", zorder=2, label="noisy point")
         ax.scatter(*Z.T, s=13, color="C0", zorder=3, label="denoised point")

@@ -46,7 +46,9 @@ filled = {
 shown = [int(np.flatnonzero(y[1000:1400] == label)[0]) for label in range(10)]
 missing = hidden["the lower half"][shown]
 rows = {
-    "known": np.where(missing, 2, X_test[shown]),  # values above one are drawn in orange
+    "known": np.where(
+        missing, 2, X_test[shown]
+    ),  # values above one are drawn in orange
     **{name: filled["the lower half", name][shown] for name in imputers},
     "truth": X_test[shown],
 }
@@ -54,7 +56,9 @@ figure, axes = plt.subplots(len(rows), 1, figsize=(8, 4.6), layout="constrained"
 pictures = {name: images.reshape(-1, 8, 8) for name, images in rows.items()}
 paper_and_gaps = plt.get_cmap("gray_r").with_extremes(over="#F0C8A0")
 DenoisingDisplay(rows=pictures, limits=(0, 1)).plot(ax=axes, cmap=paper_and_gaps)
-figure.suptitle("Strokes go on in the hidden half: kernel PCA is sharper than neighbours")
+figure.suptitle(
+    "Strokes go on in the hidden half: kernel PCA is sharper than neighbours"
+)
 plt.show()
 
 # %%
@@ -64,7 +68,13 @@ errors = {key: np.mean((Z - X_test)[hidden[key[0]]] ** 2) for key, Z in filled.i
 figure, ax = plt.subplots(figsize=(7.5, 3.8), layout="constrained")
 for number, (name, color) in enumerate(zip(imputers, ["0.65", "C1", "C0"])):
     heights = [errors[what, name] for what in hidden]
-    bars = ax.bar(np.arange(3) + 0.26 * (number - 1), heights, 0.24, color=color, label=name.replace("\n", " "))
+    bars = ax.bar(
+        np.arange(3) + 0.26 * (number - 1),
+        heights,
+        0.24,
+        color=color,
+        label=name.replace("\n", " "),
+    )
     ax.bar_label(bars, fmt="%.3f", fontsize="small", padding=2)
 ax.set_xticks(range(3), [f"{what} hidden" for what in hidden])
 ax.tick_params(axis="x", length=0)
@@ -80,7 +90,10 @@ holes = np.where(rng.random(X_train.shape) < 0.3, np.nan, X_train)
 imputer = KernelImputer(method="energy").fit(holes)
 Z = imputer.transform(np.where(hidden["random pixels"], np.nan, X_test))
 error = np.mean((Z - X_test)[hidden["random pixels"]] ** 2)
-print(f"Half of the pixels, learned from digits of which 30 % are missing: {error:.4f}, after {imputer.n_iter_} rounds")
+print(
+    f"Half of the pixels, learned from digits of which 30 % are missing: {error:.4f}, "
+    f"after {imputer.n_iter_} rounds"
+)
 print(f"Learned from complete digits: {errors['random pixels', 'kernel PCA']:.4f}")
 
 # %%

@@ -24,14 +24,18 @@ from preimage.plotting import DenoisingDisplay
 from preimage.solvers import Parametrized, Transformed
 
 digits = load_digits()
-templates = np.stack([digits.data[digits.target == digit][0] for digit in range(10)]) / 16
+templates = (
+    np.stack([digits.data[digits.target == digit][0] for digit in range(10)]) / 16
+)
 moved = Transformed(templates, [TranslateX((8, 8)), TranslateY((8, 8))], reach=1.5)
 
 rng = np.random.default_rng(0)
 
 
 def random_members(n):
-    return np.column_stack([rng.integers(10, size=n), rng.uniform(-1.5, 1.5, size=(n, 2))])
+    return np.column_stack(
+        [rng.integers(10, size=n), rng.uniform(-1.5, 1.5, size=(n, 2))]
+    )
 
 
 X = moved(random_members(600))
@@ -52,7 +56,10 @@ for wanted, found in zip(truth, result.parameters):
     )
 right = result.parameters[:, 0] == truth[:, 0]
 errors = np.abs(result.parameters - truth)[right, 1:]
-print(f"{right.sum()} of {len(truth)} templates; median error of the shifts {np.median(errors):.2f} pixels")
+print(
+    f"{right.sum()} of {len(truth)} templates; median error of the shifts "
+    f"{np.median(errors):.2f} pixels"
+)
 
 # %%
 # The general pre-image of the same projections may be any picture, and keeps some noise. Below each moved template are
@@ -60,20 +67,33 @@ print(f"{right.sum()} of {len(truth)} templates; median error of the shifts {np.
 # squared errors (MSE) are those of all.
 
 anything = KernelPCA(80, gamma=0.05, preimage="gradient").fit(X).denoise(noisy)
-rows = {"noisy": noisy, "any picture": anything, "moved template": result.points, "truth": clean}
+rows = {
+    "noisy": noisy,
+    "any picture": anything,
+    "moved template": result.points,
+    "truth": clean,
+}
 
 
 def label(name, found):
-    return name if name == "truth" else f"{name}\nMSE {np.mean((found - clean) ** 2):.4f}"
+    return (
+        name if name == "truth" else f"{name}\nMSE {np.mean((found - clean) ** 2):.4f}"
+    )
 
 
 figure, axes = plt.subplots(len(rows), 1, figsize=(9, 3.9), layout="constrained")
-pictures = {label(name, found): found[:10].reshape(-1, 8, 8) for name, found in rows.items()}
+pictures = {
+    label(name, found): found[:10].reshape(-1, 8, 8) for name, found in rows.items()
+}
 DenoisingDisplay(rows=pictures, limits=(0, 1)).plot(ax=axes, cmap="gray_r")
 for place, (digit, across, down) in enumerate(result.parameters[:10]):
     text = f"{digit:.0f}, {across:+.1f}, {down:+.1f}"
-    axes[2].text(9 * place + 3.5, 8.4, text, fontsize=7.5, ha="center", va="center", color="C0")
-figure.suptitle("Found: which template, and how many pixels it was moved across and down")
+    axes[2].text(
+        9 * place + 3.5, 8.4, text, fontsize=7.5, ha="center", va="center", color="C0"
+    )
+figure.suptitle(
+    "Found: which template, and how many pixels it was moved across and down"
+)
 plt.show()
 
 # %%

@@ -32,19 +32,26 @@ for image in covered.reshape(-1, 8, 8):
     top, left = rng.integers(0, 5, size=2)
     image[top : top + 4, left : left + 4] = 1
 
-peppered = np.where(rng.random(X_test.shape) < 0.2, rng.integers(0, 2, X_test.shape), X_test)
+peppered = np.where(
+    rng.random(X_test.shape) < 0.2, rng.integers(0, 2, X_test.shape), X_test
+)
 
 # %%
 # Projections get the width and the number of components that are best on these very digits. The losses get a wider
 # kernel, whose subspace still knows what a digit is when a quarter of it is unknown. Pixels under a block are wrong
 # together, and `connectivity` says which pixels are neighbours; the scale s is found from each picture.
 
-narrow, wide = KernelPCA(512, gamma=0.3).fit(X_train), KernelPCA(512, gamma=0.1).fit(X_train)
+narrow, wide = (
+    KernelPCA(512, gamma=0.3).fit(X_train),
+    KernelPCA(512, gamma=0.1).fit(X_train),
+)
 
 
 def projected(spoiled):
     outputs = [
-        model.denoise(spoiled, n_components=count) for model in (narrow, wide) for count in (8, 16, 32, 128, 512)
+        model.denoise(spoiled, n_components=count)
+        for model in (narrow, wide)
+        for count in (8, 16, 32, 128, 512)
     ]
     return min(outputs, key=lambda output: np.mean((output - X_test) ** 2))
 
@@ -52,9 +59,17 @@ def projected(spoiled):
 repaired = {
     "A block of ink": (
         covered,
-        wide.denoise(covered, loss="tukey", connectivity=grid_to_graph(8, 8), return_outliers=True),
+        wide.denoise(
+            covered,
+            loss="tukey",
+            connectivity=grid_to_graph(8, 8),
+            return_outliers=True,
+        ),
     ),
-    "Salt and pepper": (peppered, wide.denoise(peppered, loss="cauchy", return_outliers=True)),
+    "Salt and pepper": (
+        peppered,
+        wide.denoise(peppered, loss="cauchy", return_outliers=True),
+    ),
 }
 
 # %%
@@ -70,12 +85,16 @@ for title, (spoiled, (output, outliers)) in repaired.items():
         f"spoiled\nMSE {error(spoiled):.3f}": spoiled,
         f"projected\nMSE {error(plain):.3f}": np.clip(plain, 0, 1),
         f"robust loss\nMSE {error(output):.3f}": np.clip(output, 0, 1),
-        "pixels it\ndid not believe": np.where(outliers, 2, spoiled),  # values above one are drawn in orange
+        "pixels it\ndid not believe": np.where(
+            outliers, 2, spoiled
+        ),  # values above one are drawn in orange
     }
     figure, axes = plt.subplots(5, 1, figsize=(8.2, 4.4), layout="constrained")
     pictures = {name: images[:10].reshape(-1, 8, 8) for name, images in rows.items()}
     DenoisingDisplay(rows=pictures, limits=(0, 1)).plot(ax=axes, cmap=paper_and_stains)
-    figure.suptitle(f"{title}: the robust loss ignores the wrong pixels and draws the digit")
+    figure.suptitle(
+        f"{title}: the robust loss ignores the wrong pixels and draws the digit"
+    )
     plt.show()
 
 # %%

@@ -27,14 +27,25 @@ PAGE = sys.argv[1] if len(sys.argv) > 1 else "brain.html"
 
 
 def make_volumes():
-    """Scans with their voxels in the order of the mask, their states, the runs, and the mask."""
+    """Scans with their voxels in the order of the mask, their states, the runs, and "
+    "the mask."""
     rng, shape, y = np.random.default_rng(0), (12, 14, 10), np.arange(400) // 20 % 2
-    grid = np.stack(np.meshgrid(*(np.linspace(-1, 1, size) for size in shape), indexing="ij"))
+    grid = np.stack(
+        np.meshgrid(*(np.linspace(-1, 1, size) for size in shape), indexing="ij")
+    )
     mask = (grid**2).sum(axis=0) < 0.9
     places = np.array([[-0.4, 0.3, 0.1], [0.4, -0.3, 0.1]])
-    active = [np.exp(-20 * ((grid - place[:, None, None, None]) ** 2).sum(axis=0))[mask] for place in places]
+    active = [
+        np.exp(-20 * ((grid - place[:, None, None, None]) ** 2).sum(axis=0))[mask]
+        for place in places
+    ]
     noise = np.stack([gaussian_filter(rng.normal(size=shape), 1.0)[mask] for _ in y])
-    return np.array(active)[y] + 3 * noise, np.array(["rest", "movement"])[y], np.arange(400) // 40, mask
+    return (
+        np.array(active)[y] + 3 * noise,
+        np.array(["rest", "movement"])[y],
+        np.arange(400) // 40,
+        mask,
+    )
 
 
 def standardized(volumes, runs):
@@ -53,7 +64,15 @@ volumes, states, runs, mask = make_volumes()
 
 X = standardized(volumes, runs)
 model = KernelPCA(30, gamma="median", landmarks=300, random_state=0).fit(X)
-page = explore(model, X, states, label_name="state", mask=mask, colors={"run": runs}, title="States of a brain")
+page = explore(
+    model,
+    X,
+    states,
+    label_name="state",
+    mask=mask,
+    colors={"run": runs},
+    title="States of a brain",
+)
 page.save(PAGE)
 print(page)
 

@@ -30,7 +30,15 @@ X, y, shape = digits.data / 16, digits.target, (8, 8)
 # it. Under Walk, go from one digit to another.
 
 model = KernelPCA(60, gamma="median", landmarks=300, random_state=0).fit(X)
-page = explore(model, X, y, image_shape=shape, label_name="digit", title="Handwritten digits", max_samples=1500)
+page = explore(
+    model,
+    X,
+    y,
+    image_shape=shape,
+    label_name="digit",
+    title="Handwritten digits",
+    max_samples=1500,
+)
 page.save(PAGE)
 print(page)
 

@@ -32,7 +32,15 @@ imputer = KernelImputer().fit(X)
 # %%
 # Rows with gaps have hollow marks. Click one: the inspector shows the row with its gaps, and as the imputer filled it.
 
-page = explore(imputer, X, cultivar, label_name="cultivar", kind="table", names=names, title="Wines with gaps")
+page = explore(
+    imputer,
+    X,
+    cultivar,
+    label_name="cultivar",
+    kind="table",
+    names=names,
+    title="Wines with gaps",
+)
 page.save(PAGE)
 print(page)
 

@@ -35,7 +35,13 @@ machine = make_pipeline(StandardScaler(), SVC(gamma=0.05)).fit(wine.data, cultiv
 # on, and by how much it decides at the pointer.
 
 page = explore(
-    machine, wine.data, cultivar, label_name="cultivar", kind="table", names=names, title="A machine for wines"
+    machine,
+    wine.data,
+    cultivar,
+    label_name="cultivar",
+    kind="table",
+    names=names,
+    title="A machine for wines",
 )
 page.save(PAGE)
 print(page)

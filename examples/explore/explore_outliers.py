@@ -30,13 +30,23 @@ rng = np.random.default_rng(0)
 X, rows = wine.data.copy(), rng.choice(178, size=10, replace=False)
 X[rows, rng.integers(13, size=10)] *= 3
 mistyped = np.where(np.isin(np.arange(178), rows), "mistyped", "as measured")
-detector = make_pipeline(RobustScaler(), KernelNoveltyDetector(contamination=0.06)).fit(X)
+detector = make_pipeline(RobustScaler(), KernelNoveltyDetector(contamination=0.06)).fit(
+    X
+)
 
 # %%
 # The line is the threshold of the detector; what lies beyond it is shaded. Colours say which wines were mistyped, and
 # the menu "Colour by" has the decisions of the detector.
 
-page = explore(detector, X, mistyped, label_name="value", kind="table", names=names, title="Outliers among wines")
+page = explore(
+    detector,
+    X,
+    mistyped,
+    label_name="value",
+    kind="table",
+    names=names,
+    title="Outliers among wines",
+)
 page.save(PAGE)
 print(page)
 

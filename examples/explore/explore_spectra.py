@@ -33,9 +33,15 @@ def band(centers, width):
     return np.exp(-(((wavenumbers - np.reshape(centers, (-1, 1))) / width) ** 2) / 2)
 
 
-X = band(1740 - 1.5 * (temperature - 20), 22) + 0.8 * concentration[:, None] * band(1150, 30)
-X += 0.25 * band(1350 + rng.normal(scale=10, size=800), 60) + rng.normal(scale=0.02, size=X.shape)
-ranges = np.array(["20 to 30 °C", "30 to 40 °C", "40 to 50 °C", "50 to 60 °C"])[np.digitize(temperature, [30, 40, 50])]
+X = band(1740 - 1.5 * (temperature - 20), 22) + 0.8 * concentration[:, None] * band(
+    1150, 30
+)
+X += 0.25 * band(1350 + rng.normal(scale=10, size=800), 60) + rng.normal(
+    scale=0.02, size=X.shape
+)
+ranges = np.array(["20 to 30 °C", "30 to 40 °C", "40 to 50 °C", "50 to 60 °C"])[
+    np.digitize(temperature, [30, 40, 50])
+]
 
 # %%
 # The page. Labels have a legend that filters; `colors` are further columns to colour by. Move the pointer along the arc

@@ -25,23 +25,39 @@ import numpy as np
 
 from preimage import KernelPCA, PenalizedDiscriminant
 from preimage.kernels import resolve_gamma
-from preimage.neuro import MapDisplay, SplitHalfDisplay, make_scans, pr_curve, split_half_null
+from preimage.neuro import (
+    MapDisplay,
+    SplitHalfDisplay,
+    make_scans,
+    pr_curve,
+    split_half_null,
+)
 
 scans = make_scans(n_runs=8, n_times=30, size=16, snr=0.5, random_state=0)
 data = scans.X, scans.y, scans.run
 model = PenalizedDiscriminant()
-denoiser = KernelPCA(32, gamma=resolve_gamma("median", scans.X) / 50)  # a wide kernel, which suits such scans
+denoiser = KernelPCA(
+    32, gamma=resolve_gamma("median", scans.X) / 50
+)  # a wide kernel, which suits such scans
 
 pipelines = {
     "raw": {},
     "denoised, basis per half": {"denoiser": denoiser},
     "denoised, basis shared": {"denoiser": denoiser, "shared_basis": True},
 }
-curves = {name: pr_curve(model, *data, n_splits=8, **options) for name, options in pipelines.items()}
+curves = {
+    name: pr_curve(model, *data, n_splits=8, **options)
+    for name, options in pipelines.items()
+}
 display = SplitHalfDisplay.from_curves(curves)
-display.ax_.set(xlabel="Prediction, p, of one half by the other", ylabel="Reproducibility, r, of the maps")
+display.ax_.set(
+    xlabel="Prediction, p, of one half by the other",
+    ylabel="Reproducibility, r, of the maps",
+)
 display.ax_.grid()
-display.figure_.suptitle("Denoising each half helps prediction; a shared basis looks better than it is")
+display.figure_.suptitle(
+    "Denoising each half helps prediction; a shared basis looks better than it is"
+)
 plt.show()
 
 # %%
@@ -50,10 +66,13 @@ plt.show()
 
 for name, options in pipelines.items():
     alpha = curves[name].param_values[curves[name].best_index]
-    null = split_half_null(model.set_params(alpha=alpha), *data, n_permutations=50, n_splits=8, **options)
+    null = split_half_null(
+        model.set_params(alpha=alpha), *data, n_permutations=50, n_splits=8, **options
+    )
     found = null.p_values(curves[name].best)
     print(
-        f"{name:26}permuted labels: p = {null.prediction.mean():.2f}, |r| = {np.abs(null.reproducibility).mean():.2f}; "
+        f"{name:26}permuted labels: p = {null.prediction.mean():.2f}, |r| = "
+        f"{np.abs(null.reproducibility).mean():.2f}; "
         f"p-values {found['prediction']:.2f}, {found['reproducibility']:.2f}"
     )
 
@@ -66,14 +85,17 @@ for name, options in pipelines.items():
 maps = {name: curve.best.map for name, curve in curves.items()}
 change = scans.patterns[1] - scans.patterns[0]
 truth = change / np.abs(change).max() * np.abs(maps["raw"]).max()
-display = MapDisplay.from_maps(
-    {"truth": truth} | {name.replace(", ", ",\n"): values for name, values in maps.items()},
+shown = MapDisplay.from_maps(
+    {"truth": truth}
+    | {name.replace(", ", ",\n"): values for name, values in maps.items()},
     image_shape=scans.image_shape,
     threshold=curves["raw"].best.threshold(),
 )
-display.colorbar_.set_label("agreement / noise")
-display.figure_.set_figheight(3.3)
-display.figure_.suptitle("A shared basis inflates the map, and also the noise around the active regions")
+shown.colorbar_.set_label("agreement / noise")
+shown.figure_.set_figheight(3.3)
+shown.figure_.suptitle(
+    "A shared basis inflates the map, and also the noise around the active regions"
+)
 plt.show()
 
 # %%

@@ -30,7 +30,10 @@ plane = np.linalg.qr(rng.normal(size=(D, 2)))[0].T
 def draw(n, snr=3):
     y = (rng.uniform(size=n) > 0.6).astype(int)
     angle = rng.uniform(0, np.pi, size=n)
-    upper, lower = np.c_[np.cos(angle), np.sin(angle)], np.c_[1 - np.cos(angle), 0.5 - np.sin(angle)]
+    upper, lower = (
+        np.c_[np.cos(angle), np.sin(angle)],
+        np.c_[1 - np.cos(angle), 0.5 - np.sin(angle)],
+    )
     points = np.where(y[:, None] == 1, lower, upper)
     noise = np.sqrt(points.var(axis=0).sum() / (D * snr))
     return points @ plane + noise * rng.normal(size=(n, D)), y
@@ -64,8 +67,13 @@ plt.show()
 # trained on the unchanged training scores.
 
 plain = make_pipeline(kernel_pca, LinearDiscriminantAnalysis()).fit(X, y)
-corrected = make_pipeline(Renormalized(kernel_pca), LinearDiscriminantAnalysis()).fit(X, y)
-print(f"as it is:     {1 - plain.score(X_new, y_new):.1%} wrong; the smaller class is {y_new.mean():.1%}")
+corrected = make_pipeline(Renormalized(kernel_pca), LinearDiscriminantAnalysis()).fit(
+    X, y
+)
+print(
+    f"as it is:     {1 - plain.score(X_new, y_new):.1%} wrong; the smaller class is "
+    f"{y_new.mean():.1%}"
+)
 print(f"renormalized: {1 - corrected.score(X_new, y_new):.1%} wrong")
 
 # %%
@@ -85,8 +93,19 @@ for row, size in enumerate(sizes):
 figure, ax = plt.subplots(figsize=(8, 4), layout="constrained")
 ax.plot(sizes, 100 * errors[:, 0], "s-", color="C1", label="kernel PCA as it is")
 ax.plot(sizes, 100 * errors[:, 1], "o-", color="C0", label="kernel PCA, renormalized")
-ax.axhline(100 * y_new.mean(), color="0.5", linestyle="--", linewidth=1.2, label="always the larger class")
-ax.set(xscale="log", xlabel="Number of training samples", ylabel="New samples wrong, in percent", ylim=(-1, None))
+ax.axhline(
+    100 * y_new.mean(),
+    color="0.5",
+    linestyle="--",
+    linewidth=1.2,
+    label="always the larger class",
+)
+ax.set(
+    xscale="log",
+    xlabel="Number of training samples",
+    ylabel="New samples wrong, in percent",
+    ylim=(-1, None),
+)
 ax.set_xticks(sizes, labels=[str(size) for size in sizes])
 ax.minorticks_off()
 ax.grid()

@@ -39,7 +39,10 @@ X = standardized(scans.X, scans.run)
 learned = np.isin(scans.run, np.unique(scans.run)[:8])
 states = {first: scans.y == 0, last: scans.y == 1}
 begin, end = X[learned & states[first]], X[learned & states[last]]
-print(f"{learned.sum()} scans of {X.shape[1]} voxels to learn from, {(~learned).sum()} to check with")
+print(
+    f"{learned.sum()} scans of {X.shape[1]} voxels to learn from, {(~learned).sum()} "
+    "to check with"
+)
 
 # %%
 # The walk
@@ -55,9 +58,13 @@ images, shape = walk[::2], scans.image_shape
 bound = np.abs(images).max()
 figure, ax = plt.subplots(figsize=(9, 2.7), layout="constrained")
 style = {"cmap": "PuOr_r", "vmin": -bound, "vmax": bound}
-display = NavigationDisplay.from_images(images, shape, names=(first, last), ax=ax, **style)
+display = NavigationDisplay.from_images(
+    images, shape, names=(first, last), ax=ax, **style
+)
 figure.colorbar(display.image_, label="activity in\nstandard deviations", shrink=0.9)
-figure.suptitle(f"From {first} to {last}: pre-images on a straight line of feature space")
+figure.suptitle(
+    f"From {first} to {last}: pre-images on a straight line of feature space"
+)
 plt.show()
 
 # %%
@@ -72,10 +79,15 @@ for name, rows in states.items():
     values = [np.corrcoef(step, X[~learned & rows].mean(axis=0))[0, 1] for step in walk]
     ax.plot(places, values, "o-", color="C1" if name == first else "C0", label=name)
 ax.axhline(0, color="0.6", linewidth=0.8, zorder=0)
-ax.set(xlabel=f"Position on the line from {first} to {last}", ylabel="Correlation with mean scans of other runs")
+ax.set(
+    xlabel=f"Position on the line from {first} to {last}",
+    ylabel="Correlation with mean scans of other runs",
+)
 ax.grid()
 figure.legend(loc="outside right center")
-figure.suptitle("The walk leaves one state and arrives at the other, in unseen runs too")
+figure.suptitle(
+    "The walk leaves one state and arrives at the other, in unseen runs too"
+)
 plt.show()
 
 # %%
@@ -89,21 +101,31 @@ plt.show()
 
 
 def along_the_line(begin, end):
-    """Nine points from three deviations before one mean to three beyond the other, and their positions."""
+    """Nine points from three deviations before one mean to three beyond the other, "
+    "and their positions."""
     line = end.mean(axis=0) - begin.mean(axis=0)
     length = np.linalg.norm(line)
     unit = line / length
     before, beyond = (np.std(coordinates @ unit) for coordinates in (begin, end))
-    places = np.concatenate([-before * np.arange(3, -1, -1), [length / 2], length + beyond * np.arange(4)])
+    places = np.concatenate(
+        [-before * np.arange(3, -1, -1), [length / 2], length + beyond * np.arange(4)]
+    )
     return begin.mean(axis=0) + places[:, None] * unit, places / length
 
 
 def walked(model, points):
-    """Pre-images, each started at the one before, and how far from their targets they are in feature space."""
+    """Pre-images, each started at the one before, and how far from their targets they "
+    "are in feature space."""
     found = []
     for target in points:
-        found.append(model.find_preimages(target[None], start=found[-1].points if found else None))
-    return np.concatenate([step.points for step in found]), np.concatenate([step.objective for step in found])
+        found.append(
+            model.find_preimages(
+                target[None], start=found[-1].points if found else None
+            )
+        )
+    return np.concatenate([step.points for step in found]), np.concatenate(
+        [step.objective for step in found]
+    )
 
 
 line = end.mean(axis=0) - begin.mean(axis=0)
@@ -115,20 +137,43 @@ figure, (left, right) = plt.subplots(1, 2, figsize=(9.5, 4.8), layout="constrain
 for name, rows, color in ((first, begin, "C1"), (last, end, "C0")):
     left.scatter(*(rows @ plane).T, s=13, color=color, alpha=0.6, label=f"scan, {name}")
 unit = resolve_gamma("median", X[learned])
-for name, gamma, color in (("wide kernel", unit / 20, "black"), ("narrow kernel", 2 * unit, "C2")):
+for name, gamma, color in (
+    ("wide kernel", unit / 20, "black"),
+    ("narrow kernel", 2 * unit, "C2"),
+):
     model = KernelPCA(30, gamma=gamma).fit(X[learned])
     points, places = along_the_line(model.transform(begin), model.transform(end))
     patterns, residuals = walked(model, points)
     left.plot(*(patterns @ plane).T, "o-", color=color, label=f"pre-images, {name}")
-    gaps = np.linalg.norm(points[:, None] - model.transform(X[learned])[None], axis=2).min(axis=1)
-    scale = np.sqrt(model.explained_variance_.sum())  # the typical length of coordinates
-    right.plot(places, gaps / scale, "o-", color=color, label=f"to the nearest scan, {name}")
-    right.plot(places, np.sqrt(residuals) / scale, "s--", color=color, label=f"to the pre-image, {name}")
-left.set(xlabel=f"Along the difference of {first} and {last}", ylabel="Largest component of the rest")
-right.set(xlabel=f"Position on the line: {first} at 0, {last} at 1", ylabel="Relative distance in feature space")
+    gaps = np.linalg.norm(
+        points[:, None] - model.transform(X[learned])[None], axis=2
+    ).min(axis=1)
+    scale = np.sqrt(
+        model.explained_variance_.sum()
+    )  # the typical length of coordinates
+    right.plot(
+        places, gaps / scale, "o-", color=color, label=f"to the nearest scan, {name}"
+    )
+    right.plot(
+        places,
+        np.sqrt(residuals) / scale,
+        "s--",
+        color=color,
+        label=f"to the pre-image, {name}",
+    )
+left.set(
+    xlabel=f"Along the difference of {first} and {last}",
+    ylabel="Largest component of the rest",
+)
+right.set(
+    xlabel=f"Position on the line: {first} at 0, {last} at 1",
+    ylabel="Relative distance in feature space",
+)
 right.set_ylim(0, None)
 right.grid()
-figure.suptitle("A wide kernel goes straight on; a narrow one stays where the scans are")
+figure.suptitle(
+    "A wide kernel goes straight on; a narrow one stays where the scans are"
+)
 figure.legend(loc="outside lower center", ncols=2)
 plt.show()
 

@@ -26,7 +26,9 @@ from preimage import KernelPCA, compress
 from preimage.plotting import CompressionDisplay, ReducedSetDisplay
 
 X, y = load_digits(return_X_y=True)
-X_train, X_test, y_train, y_test = train_test_split(X / 16, y, test_size=0.5, random_state=0)
+X_train, X_test, y_train, y_test = train_test_split(
+    X / 16, y, test_size=0.5, random_state=0
+)
 svc = SVC(gamma=0.1, C=10).fit(X_train, y_train)
 
 # %%
@@ -35,7 +37,9 @@ svc = SVC(gamma=0.1, C=10).fit(X_train, y_train)
 # function values on the training data agree, since predictions depend only on these values. Scores are measured on the
 # other half of the data.
 
-display = CompressionDisplay.from_estimator(svc, X_train, y_train, sizes=[10, 20, 40, 80], X_test=X_test, y_test=y_test)
+display = CompressionDisplay.from_estimator(
+    svc, X_train, y_train, sizes=[10, 20, 40, 80], X_test=X_test, y_test=y_test
+)
 display.axes_[1].set_ylim(0.75, 1.01)
 display.figure_.suptitle("Forty distilled vectors predict like 421 support vectors")
 plt.show()
@@ -45,23 +49,33 @@ plt.show()
 
 small = compress(svc, 40, X=X_train)
 display = ReducedSetDisplay.from_estimator(small, image_shape=(8, 8))
-display.figure_.suptitle("The forty vectors, each under the digit that it supports most")
+display.figure_.suptitle(
+    "The forty vectors, each under the digit that it supports most"
+)
 plt.show()
 
 print(small)
-print(f"accuracy on new digits: {svc.score(X_test, y_test):.3f} → {small.score(X_test, y_test):.3f}")
+print(
+    f"accuracy on new digits: {svc.score(X_test, y_test):.3f} → "
+    f"{small.score(X_test, y_test):.3f}"
+)
 
 # %%
 # A pipeline of kernel PCA and a linear machine is a kernel machine as well: each class has a linear function of the
 # coordinates, which is a function of feature space. `compress` makes one small machine of the two steps, with the
 # probabilities of the original; the scaler before them stays.
 
-pipeline = make_pipeline(StandardScaler(), KernelPCA(40, gamma=0.002), LogisticRegression(max_iter=500))
+pipeline = make_pipeline(
+    StandardScaler(), KernelPCA(40, gamma=0.002), LogisticRegression(max_iter=500)
+)
 pipeline.fit(X_train, y_train)
 short = compress(pipeline, 40, X=X_train, y=y_train)
 change = np.abs(short.predict_proba(X_test) - pipeline.predict_proba(X_test)).max()
 print(short[-1])
-print(f"accuracy on new digits: {pipeline.score(X_test, y_test):.3f} → {short.score(X_test, y_test):.3f}")
+print(
+    f"accuracy on new digits: {pipeline.score(X_test, y_test):.3f} → "
+    f"{short.score(X_test, y_test):.3f}"
+)
 print(f"largest change of a probability: {change:.3f}")
 
 # %%

@@ -24,7 +24,11 @@ rng = np.random.default_rng(0)
 
 def draw(n):
     crowded = rng.uniform(size=n) < 0.85
-    X = np.where(crowded[:, None], 0.25 * rng.normal(size=(n, 2)) + 1, rng.uniform(-3, 3, size=(n, 2)))
+    X = np.where(
+        crowded[:, None],
+        0.25 * rng.normal(size=(n, 2)) + 1,
+        rng.uniform(-3, 3, size=(n, 2)),
+    )
     return X, np.sin(2 * X[:, 0]) * np.cos(X[:, 1]) + 0.1 * X[:, 0] ** 2
 
 
@@ -40,7 +44,10 @@ X_test, y_test = draw(2000)
 
 model = SparseGreedyRegressor(SparseGreedy(100), gamma=1.0, alpha="loo").fit(X, y)
 path = model.path(X_test, y_test)
-print(f"α = {model.alpha_:.3g}; the landmarks leave {model.residual_fraction_:.2%} of the trace of the kernel")
+print(
+    f"α = {model.alpha_:.3g}; the landmarks leave {model.residual_fraction_:.2%} of "
+    "the trace of the kernel"
+)
 
 
 def error_on(estimator):
@@ -49,7 +56,9 @@ def error_on(estimator):
 
 settings = {"gamma": 1.0, "alpha": model.alpha_}
 numbers = np.array([5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100])
-random_errors = [error_on(SparseGreedyRegressor(Uniform(n), **settings)) for n in numbers]
+random_errors = [
+    error_on(SparseGreedyRegressor(Uniform(n), **settings)) for n in numbers
+]
 full_error = error_on(KernelRidge(kernel="rbf", **settings))
 
 print("functions      greedy   at random        full")
@@ -67,13 +76,26 @@ left.scatter(*model.landmarks_.points[:60].T, s=34, color="C0", label="greedy ba
 left.scatter(*at_random.T, s=30, marker="^", color="C1", label="random basis")
 right.semilogy(path.n_landmarks, path.test_error, color="C0", label="greedy basis")
 right.semilogy(numbers, random_errors, "^-", color="C1", label="random basis")
-right.axhline(full_error, color="0.4", linestyle="--", linewidth=1.2, label="all 4,000 points")
-left.set(aspect="equal", xlabel="$x_1$", ylabel="$x_2$", title="60 points chosen of 4,000")
-right.set(xlabel="Number of basis functions", ylabel="Mean squared error", title="error on new points, without noise")
+right.axhline(
+    full_error, color="0.4", linestyle="--", linewidth=1.2, label="all 4,000 points"
+)
+left.set(
+    aspect="equal", xlabel="$x_1$", ylabel="$x_2$", title="60 points chosen of 4,000"
+)
+right.set(
+    xlabel="Number of basis functions",
+    ylabel="Mean squared error",
+    title="error on new points, without noise",
+)
 right.grid()
 figure.suptitle("Sixty greedy basis functions are as accurate as all 4,000")
 for ax, anchor in ((left, "lower left"), (right, "lower right")):
-    figure.legend(*ax.get_legend_handles_labels(), loc=f"outside {anchor}", ncols=3, columnspacing=1)
+    figure.legend(
+        *ax.get_legend_handles_labels(),
+        loc=f"outside {anchor}",
+        ncols=3,
+        columnspacing=1,
+    )
 plt.show()
 
 # %%

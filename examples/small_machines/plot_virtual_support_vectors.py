@@ -27,7 +27,9 @@ from preimage.invariances import Rotate, Scale, TranslateX, TranslateY, VirtualE
 from preimage.plotting import DenoisingDisplay
 
 X, y = load_digits(return_X_y=True)
-X_train, X_test, y_train, y_test = train_test_split(X / 16, y, train_size=500, stratify=y, random_state=0)
+X_train, X_test, y_train, y_test = train_test_split(
+    X / 16, y, train_size=500, stratify=y, random_state=0
+)
 machine = SVC(C=10).fit(X_train, y_train)
 
 # %%
@@ -35,7 +37,9 @@ machine = SVC(C=10).fit(X_train, y_train)
 # tangents are right for smaller amounts only.
 
 kinds = (TranslateX, TranslateY, Rotate, Scale)
-virtual = VirtualExamples([kind((8, 8), exact=True) for kind in kinds], amounts=(-0.5, 0.5))
+virtual = VirtualExamples(
+    [kind((8, 8), exact=True) for kind in kinds], amounts=(-0.5, 0.5)
+)
 X_more, y_more = virtual.augment(X_train[machine.support_], y_train[machine.support_])
 invariant = SVC(C=10).fit(X_more, y_more)
 
@@ -61,7 +65,10 @@ columns = {
 figure = plt.figure(figsize=(8.5, 5), layout="constrained")
 left, right = figure.subfigures(1, 2, width_ratios=(1, 1))
 panels = left.subplots(len(columns), 1)
-copies = {name: X_more[[number + copy * n for number in some]].reshape(-1, 8, 8) for name, copy in columns.items()}
+copies = {
+    name: X_more[[number + copy * n for number in some]].reshape(-1, 8, 8)
+    for name, copy in columns.items()
+}
 DenoisingDisplay(rows=copies, limits=(0, 1)).plot(ax=panels, cmap="gray_r")
 errors = {
     f"support\nvectors\n({n} points)": machine,
@@ -74,7 +81,9 @@ bars.bar(list(errors), heights, color=["0.65", "C5", "C0"])
 bars.bar_label(bars.containers[0], fmt="%.1f", padding=2)
 bars.set(ylabel="Test errors in percent", ylim=(0, 1.1 * max(heights)))
 bars.tick_params(axis="x", labelsize=8.5, length=0)
-figure.suptitle("Copies of support vectors halve the errors; a reduced set keeps the size")
+figure.suptitle(
+    "Copies of support vectors halve the errors; a reduced set keeps the size"
+)
 plt.show()
 
 # %%

@@ -4,7 +4,8 @@ from importlib import import_module
 
 import pytest
 
-from preimage._engine.removed import MOVED, REMOVED, sentence
+import preimage
+from preimage._engine.removed import MOVED, REMOVED, RENAMED_PARAMETERS, UNTIL, sentence
 from preimage.landmarks import RandomlyPivotedCholesky
 
 NAMES = [entry for entry in REMOVED if entry[0].islower() and "=" not in entry and not entry.startswith("cli.")]
@@ -39,3 +40,8 @@ def test_every_sentence_ends_like_one(entry):
 
 def test_of_anything_else_nothing_is_said():
     assert sentence("KernelPCA.gamma") is None
+
+
+def test_nothing_that_has_left_stays_longer_than_was_said():
+    present, end = (tuple(map(int, version.split("."))) for version in (preimage.__version__, UNTIL))
+    assert present < end or not (REMOVED or RENAMED_PARAMETERS or MOVED)

@@ -1,7 +1,8 @@
-"""The wheel has the whole package and nothing else; the source distribution builds it again."""
+"""The wheel has the whole package and nothing else; the source distribution builds it again, and runs its tests."""
 
 import os
 import subprocess
+import sys
 import tarfile
 import zipfile
 
@@ -10,22 +11,23 @@ from _project import ROOT, URLS
 
 import preimage
 
-# A megabyte and a half: far from PyPI's limit of 100 MB, and a picture or a data set more would be noticed.
-LARGEST = 1_500_000
+# A megabyte and a half: far from PyPI's limit of 100 MB, and a picture or a data set more would be noticed. Sources come
+# with the records and pictures of the site, which tests read.
+LARGEST, LARGEST_SOURCES = 1_500_000, 10_000_000
 
 
-def tracked_files():
-    """Files of the package that are under version control, as a wheel names them."""
-    listed = subprocess.run(["git", "ls-files", "-z", "src/preimage"], cwd=ROOT, capture_output=True, text=True)
+def tracked_files(*folders):
+    """Files of folders that are under version control."""
+    listed = subprocess.run(["git", "ls-files", "-z", *folders], cwd=ROOT, capture_output=True, text=True)
     if listed.returncode != 0:
         pytest.skip("the list of files needs a git repository")
-    return {name.removeprefix("src/") for name in listed.stdout.split("\0") if name and (ROOT / name).exists()}
+    return {name for name in listed.stdout.split("\0") if name and (ROOT / name).exists()}
 
 
 def test_the_wheel_has_the_package_and_nothing_else(wheel):
     names = set(zipfile.ZipFile(wheel).namelist())
     package = {name for name in names if not name.startswith(f"preimage-{preimage.__version__}.dist-info/")}
-    assert tracked_files() <= package
+    assert {name.removeprefix("src/") for name in tracked_files("src/preimage")} <= package
     suffixes = {".py", ".js", ".css", ".html", ".typed"}
     assert {name for name in package if os.path.splitext(name)[1] not in suffixes} <= {"preimage/py.typed"}
     assert not {name for name in package if not name.startswith("preimage/") or "__pycache__" in name}
@@ -39,16 +41,34 @@ def test_the_wheel_has_licence_and_commands(wheel):
     assert "Tag: py3-none-any" in archive.read(f"{info}/WHEEL").decode()
 
 
-def test_the_source_distribution_has_sources_and_no_tests(sdist):
+def test_the_source_distribution_has_sources_and_what_their_tests_read(sdist):
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    outside = {name for name in names if not name.startswith("src/preimage/")}
-    wanted = {"pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "CITATION.cff", "PKG-INFO"}
-    assert wanted <= outside <= {*wanted, ".gitignore"}
+    wanted = {"pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "CITATION.cff", "PKG-INFO", "Makefile"}
+    assert wanted <= names
+    assert tracked_files("src/preimage", "tests", "docs", "examples", "benchmarks") <= names
+    # Neither what builds and runs leave behind, nor anything that is not under version control.
+    assert not {name for name in names if "__pycache__" in name or "_build/" in name or name.startswith(("dist/", "demo/"))}
+
+
+def test_tests_run_from_the_source_distribution(sdist, tmp_path):
+    """A test that reads pages, one that reads files of earlier versions, and the collection of all."""
+    with tarfile.open(sdist) as archive:
+        archive.extractall(tmp_path, filter="data")
+    (folder,) = tmp_path.iterdir()
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider"]
+    environment = os.environ | {"PYTHONPATH": str(folder / "src")}
+    run = lambda *arguments: subprocess.run(
+        [*command, *arguments], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    some = run("tests/test_footnotes.py", "tests/persistence/test_file_of_earlier_versions.py", "tests/test_layers.py")
+    assert some.returncode == 0, some.stdout[-2000:]
+    collected = run("--collect-only", "tests")
+    assert collected.returncode == 0, collected.stdout[-2000:]
 
 
 def test_distributions_are_small(sdist, wheel):
-    assert sdist.stat().st_size < LARGEST and wheel.stat().st_size < LARGEST
+    assert wheel.stat().st_size < LARGEST and sdist.stat().st_size < LARGEST_SOURCES
 
 
 def test_metadata_say_what_users_look_for(metadata):

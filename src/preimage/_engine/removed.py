@@ -13,6 +13,8 @@ from typing import Any
 from preimage._engine.warnings import warn_user
 
 SINCE = "1.0.0"
+# The version without the tables below; a test reminds of it.
+UNTIL = "1.1.0"
 
 # "module.name" of the package, "Owner.parameter", or "Owner.parameter=value"; and a sentence for users.
 REMOVED = {
@@ -48,6 +50,8 @@ REMOVED = {
     "KernelFisherDiscriminant.margin_C": "threshold='margin' has the cost 10, in units of the deviation of values.",
     "KernelFisherDiscriminant.regularizer=both": "regularizer='norm' or 'identity' penalises alone.",
     "KernelFisherDiscriminant.sparsity=cv": "GridSearchCV over numbers of coefficients chooses one.",
+    "KernelFisherDiscriminant.sparsity_": "GridSearchCV over numbers of coefficients chooses one.",
+    "KernelFisherDiscriminant.sparsity_results_": "GridSearchCV over numbers of coefficients has cv_results_.",
     "KernelFisherDiscriminantCV.margin_C": "threshold='margin' has the cost 10, in units of the deviation of values.",
     "KernelFisherDiscriminantCV.refit": "The best model is always fitted; GridSearchCV has several scores at once.",
     "KernelFisherDiscriminantCV.regularizer=both": "regularizer='norm' or 'identity' penalises alone.",
@@ -95,7 +99,8 @@ def removed_names(module: str) -> Callable[[str], Any]:
     def __getattr__(name: str) -> Any:
         entry = f"{module.removeprefix('preimage.')}.{name}"
         if entry in MOVED:
-            warn_user(f"preimage.{entry} has moved to preimage.{MOVED[entry]}.", FutureWarning)
+            moved = f"preimage.{entry} has moved to preimage.{MOVED[entry]}. The old name ends with {UNTIL}."
+            warn_user(moved, FutureWarning)
             return getattr(import_module(f"preimage.{MOVED[entry].rpartition('.')[0]}"), name)
         said = sentence(entry)
         if said is not None:
@@ -131,7 +136,8 @@ def renamed(owner: str, parameters: dict[str, Any], *, warns: bool = True) -> di
             continue
         value = found.pop(old)
         if warns:
-            warn_user(f"{owner} calls its parameter {old!r} {new!r} from version {SINCE} on.", FutureWarning)
+            said = f"{owner} calls its parameter {old!r} {new!r} from version {SINCE} on; {old!r} ends with {UNTIL}."
+            warn_user(said, FutureWarning)
             if found.get(new) is not None:
                 raise ValueError(
                     f"{owner} was given {old}={value!r} and {new}={found[new]!r}, two spellings of one parameter. "

@@ -165,7 +165,8 @@ class KernelPCA(HasLandmarks, ComponentPictures):
 
     References
     ----------
-    .. [1] B. Schölkopf, A. Smola, K.-R. Müller, "Nonlinear component analysis as a kernel eigenvalue problem", 1998.
+    .. [1] B. Schölkopf, A. Smola, K.-R. Müller, "Nonlinear component analysis as a kernel eigenvalue problem",
+       Neural Computation 10, 1998.
 
     Examples
     --------
