@@ -77,6 +77,7 @@ def main():
     parser.add_argument("--jobs", nargs="+", default=list(JOBS), choices=JOBS)
     parser.add_argument("--workers", type=int, nargs="+", default=WORKERS)
     parser.add_argument("--quick", action="store_true", help="few rows, to try the script")
+    parser.add_argument("--fraction", type=float, default=1.0, help="of the rows")
     parser.add_argument("--budget", type=float, default=1e9, help="no further fit begins after so many seconds")
     parser.add_argument("--folder", type=Path, default=RECORDS, help="where --record writes")
     parser.add_argument("--inline", nargs=3, help=argparse.SUPPRESS)
@@ -91,7 +92,7 @@ def main():
     for workers, rate in sorted(rates.items()):
         print(f"arithmetic alone, {workers} processes: {rate / rates[1]:.0%} of the speed of one")
     values = {f"arithmetic; {workers} processes": rate / rates[1] for workers, rate in rates.items()}
-    sizes = {job: JOBS[job][3 if options.quick else 2] for job in options.jobs}
+    sizes = {job: int(options.fraction * JOBS[job][3 if options.quick else 2]) for job in options.jobs}
     for job, n in sizes.items():
         plain, found = run(job, n, 0), {}
         print(f"{job}, {n:,} rows, plain process: {plain['seconds']:.2f} s", flush=True)
