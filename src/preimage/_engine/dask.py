@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from preimage._engine.kept_memory import KeptMemory
 from preimage._engine.threads import at_most
 from preimage._engine.typing import Array, Rows
 
@@ -209,7 +210,7 @@ def _apply(function: _Box, *blocks: Array) -> Any:
     """`function` of some blocks, on one thread of this process if other tasks may use the others."""
     from distributed import get_worker
 
-    with at_most(None if get_worker().state.nthreads == 1 else 1):
+    with at_most(None if get_worker().state.nthreads == 1 else 1), KeptMemory():
         return function.function(*blocks)
 
 
@@ -252,11 +253,13 @@ def _chunked(array: Array, sizes: tuple[int, ...]) -> Rows:
 
 def _term(function: _Box, chunk: Array, *parts: Array) -> Any:
     """The term of one chunk, or None where it has no rows, which `_add` leaves out."""
-    return function.function(np.asarray(chunk), *parts) if len(chunk) else None
+    with KeptMemory():
+        return function.function(np.asarray(chunk), *parts) if len(chunk) else None
 
 
 def _image(chunk: Array, *parts: Array, function: _Box, empty: Array) -> Array:
-    return function.function(np.asarray(chunk), *parts) if len(chunk) else empty
+    with KeptMemory():
+        return function.function(np.asarray(chunk), *parts) if len(chunk) else empty
 
 
 def _add(left: Any, right: Any) -> Any:

@@ -151,7 +151,7 @@ class _OrderedSum:
                 term = self._early.pop(self._count)
                 if self._count == 0:
                     self.total = term
-                elif self._count > 1 and _can_hold(self.total, term):
+                elif self._count > 1 and _can_hold(self.total, term):  # the second made a sum that nobody else has
                     self.total += term
                 else:  # the first term may be somebody else's array
                     self.total = self.total + term
@@ -161,7 +161,7 @@ class _OrderedSum:
 def _can_hold(total: Any, term: Any) -> bool:
     """Whether `term` can be added to `total` in place, which saves new memory for every sum."""
     if type(total) is not np.ndarray or type(term) is not np.ndarray:
-        return False
+        return getattr(type(total), "adds_in_place", False)
     return bool(total.dtype == term.dtype and total.shape == term.shape)
 
 

@@ -303,12 +303,12 @@ class Gram:
         n, m = self.shape
         out = np.empty((n, V.shape[1]), np.result_type(self.dtype, V.dtype))
         first, *others = cut(m, PANEL_COLUMNS)
-        block = self._tile_values(PANEL_ROWS, PANEL_COLUMNS)
+        block, add = self._tile_values(PANEL_ROWS, PANEL_COLUMNS), _products_added(out, PANEL_ROWS)
 
         def fill(rows: slice) -> None:
             np.matmul(block(rows, first), V[first, :], out=out[rows, :])
             for columns in others:
-                out[rows, :] += block(rows, columns) @ V[columns, :]
+                add(out[rows, :], block(rows, columns), V[columns, :])
 
         panels = cut(n, PANEL_ROWS)
         if n * m < WORTH_THREADS_ENTRIES:
@@ -324,7 +324,7 @@ class Gram:
         row_step, column_step = block_shape(self.X, self.shape[1])
         if self._has_panels and available_threads() > FEW_THREADS:
             row_step, column_step = PANEL_ROWS, PANEL_COLUMNS
-        block = self._tile_values(row_step, column_step)
+        block, add = self._tile_values(row_step, column_step), _products_added(V, max(row_step, column_step))
 
         def contribution(super_rows: slice) -> Array:
             total = xp.zeros_like(V)
@@ -333,10 +333,10 @@ class Gram:
                 for columns in self._upper_columns(rows, column_step):
                     values = block(rows, columns)
                     # K_rc V_c goes to the rows r, and beyond the diagonal block its mirror K_rcᵀ V_r to the rows c.
-                    total[rows, :] += values @ V[columns, :]
+                    add(total[rows, :], values, V[columns, :])
                     if columns.stop > rows.stop:
                         beyond = slice(max(columns.start, rows.stop), columns.stop)
-                        total[beyond, :] += values[:, beyond.start - columns.start :].T @ V[rows, :]
+                        add(total[beyond, :], values[:, beyond.start - columns.start :].T, V[rows, :])
             return total
 
         gathered = row_step * (ROW_BLOCKS_PER_SUM if is_host(self.X) else 1)
@@ -346,6 +346,26 @@ class Gram:
         """Blocks of columns that cover those from the diagonal on."""
         starts = range(rows.start, self.shape[1], column_step)
         return [slice(start, min(start + column_step, self.shape[1])) for start in starts]
+
+
+def _products_added(like: Array, n_rows: int) -> Callable[[Array, Array, Array], None]:
+    """add(total, A, B), which adds A B of at most `n_rows` rows and the columns of `like` to `total`, a part of a sum.
+
+    In NumPy the product is written to the same memory each time: new memory for thousands of products takes longer than
+    the smallest of them, and one thread at a time gets it from the system.
+    """
+    if not isinstance(like, np.ndarray):
+
+        def add(total: Array, A: Array, B: Array) -> None:
+            total += A @ B
+
+        return add
+    buffer = ThreadBuffer(n_rows, like.shape[1], like.dtype)
+
+    def add_in_place(total: Array, A: Array, B: Array) -> None:
+        total += np.matmul(A, B, out=buffer.part(*total.shape))
+
+    return add_in_place
 
 
 def _mean_with_transpose(values: Array) -> Array:
@@ -601,7 +621,7 @@ def _within(kernel: Kernel, X: Array, V: Array) -> Array:
 def mirrored_products(kernel: Kernel, X: Array, Y: Array, V: Array, W: Array) -> tuple[Array, Array]:
     """K W and Kᵀ V for the matrix K with entries k(xᵢ, yⱼ), each of which is computed once and used twice."""
     n, (row_step, column_step) = X.shape[0], block_shape(X, Y.shape[0])
-    block = Gram(kernel, X, Y)._tile_values(row_step, column_step)
+    block, add = Gram(kernel, X, Y)._tile_values(row_step, column_step), _products_added(V, max(row_step, column_step))
 
     def contribution(super_rows: slice) -> Array:
         total = np.zeros((n + Y.shape[0], V.shape[1]), dtype=V.dtype)
@@ -610,8 +630,8 @@ def mirrored_products(kernel: Kernel, X: Array, Y: Array, V: Array, W: Array) ->
             rows = slice(start, min(start + row_step, super_rows.stop))
             for columns in cut(Y.shape[0], column_step):
                 values = block(rows, columns)
-                upper[rows] += values @ W[columns]
-                lower[columns] += values.T @ V[rows]
+                add(upper[rows], values, W[columns])
+                add(lower[columns], values.T, V[rows])
         return total
 
     total = sum_rows(contribution, range(n), rows=row_step * ROW_BLOCKS_PER_SUM, device_of=X)
