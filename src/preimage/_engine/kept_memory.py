@@ -6,6 +6,8 @@ import threading
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 from preimage._engine.warnings import Guard
 
 # Names of settings of glibc's `mallopt`.
@@ -16,6 +18,19 @@ USUAL_MMAP_THRESHOLD = 2**17
 # glibc allows. Ten times less, and arrays of some megabytes, which passes over blocks make and free thousands of times,
 # come page by page from the system.
 KEPT, LARGEST_KEPT_ARRAY = 2**27, 2**25
+# What glibc adds to an array, and NumPy to align it: less than a page each.
+MMAP_MARGIN = 2**13
+
+
+def settle_allocator() -> None:
+    """Let glibc know that arrays up to 32 MiB come and go, before threads ask for them.
+
+    It maps arrays above a threshold anew each time, and raises the threshold when it is given one back, up to this
+    size. Until it has seen the largest temporaries, threads wait for each other while the system maps and clears them:
+    filling gaps with two threads met sixty times as many new pages. The array that teaches it is never touched. Where
+    the environment fixes the threshold, and elsewhere, this does nothing.
+    """
+    np.empty(LARGEST_KEPT_ARRAY - MMAP_MARGIN, dtype=np.uint8)
 
 
 class KeptMemory(Guard):

@@ -62,8 +62,9 @@ SEARCH_STEPS = 100
 # of the search on a few hundred rows are so small that threads wait for the interpreter.
 TARGET_ENTRIES = 2**22
 # Multiplications of the first step of a solve for each thread that is used. Later steps have a fraction of that, and a
-# part of each is the interpreter's, which one thread has at a time: on 480 points, eight threads were slower than four.
-WORK_PER_THREAD = 12 * 10**6
+# part of each is the interpreter's, which one thread has at a time: 500 digits have eight threads, 2.5 times as fast as
+# one with six of them. With ten times less, sixteen threads would wait for the interpreter.
+WORK_PER_THREAD = 10**7
 # Matrices of the size of the Gram matrix that a fit holds: itself, and temporaries of a dense decomposition.
 GRAM_COPIES = 3
 # Rows that are always left to fit to, however many judge.
