@@ -16,9 +16,10 @@ from preimage._engine.kept_memory import KeptMemory
 from preimage._engine.threads import at_most
 from preimage._engine.typing import Array, Rows
 
-# Pairs of blocks for each thread of a cluster: with a tenth of them, threads would wait for the last pair for as long
-# as they work; with ten times as many, the scheduler and blocks that travel would cost more than the waiting.
-PAIRS_PER_THREAD = 12
+# Pairs of blocks for each thread of a cluster. Threads wait a twentieth of the time for the last pair; with twice as many
+# they wait half as long, and the client and the scheduler, which have a millisecond of work for each, take twice as long,
+# as does what travels. With a tenth, threads would wait for as long as they work.
+PAIRS_PER_THREAD = 6
 # Fewest rows of such a block: the pairs of two of them take about as long as sending a task and its result.
 LEAST_BLOCK_ROWS = 1024
 # How often in a row one sum may lose rows with the worker that has them, and the time that the scheduler is given to
@@ -141,7 +142,7 @@ class PairSums:
     holds. A task gets two blocks and returns two, so that with b blocks about b copies of V travel, in b²/2 tasks; with
     all of X and V in each of as many tasks it would be b²/2 copies. The blocks of X are sent once.
 
-    Results do not depend on which worker does what: sums have a fixed order.
+    Results do not depend on which worker does what: sums have a fixed order. `images` is a pass over the same blocks.
 
     Parameters
     ----------
@@ -163,20 +164,40 @@ class PairSums:
         self._sent: list[Any] | None = None
 
     def __call__(self, V: Array) -> np.ndarray:
+        return self._persistently(lambda: self._sums(V))
+
+    def images(self, function: Callable[..., Array], *others: Array) -> np.ndarray:
+        """Stack `function(block, *others)` over the blocks of X; every worker gets all of the others."""
+        return self._persistently(lambda: self._images(function, *others))
+
+    def _persistently(self, passing: Callable[[], np.ndarray]) -> np.ndarray:
         # Dask computes lost results again, but not what it was sent, which is gone with the worker that has it.
         for _ in range(MOST_LOSSES - 1):
             with contextlib.suppress(CancelledError):
-                return self._sums(V)
+                return passing()
             self._sent = None
             time.sleep(SECONDS_AFTER_LOSS)
-        return self._sums(V)
+        return passing()
+
+    def _on_workers(self) -> list[Any]:
+        """Both functions and the blocks of X, which are sent once."""
+        if self._sent is None:
+            self._sent = self._send([*self.functions, *(self.X[block] for block in self.blocks)])
+        return self._sent
+
+    def _images(self, function: Callable[..., Array], *others: Array) -> np.ndarray:
+        import dask
+
+        _, _, *rows = self._on_workers()
+        shared = self._send([_Box(function), *others])
+        apply = dask.delayed(_apply, pure=False)
+        parts = self.workers.client.compute([apply(shared[0], each, *shared[1:]) for each in rows])
+        return np.concatenate(self.workers.client.gather(parts))
 
     def _sums(self, V: Array) -> np.ndarray:
         import dask
 
-        if self._sent is None:
-            self._sent = self._send([*self.functions, *(self.X[block] for block in self.blocks)])
-        within, between, *rows = self._sent
+        within, between, *rows = self._on_workers()
         values = self._send([np.ascontiguousarray(V[block]) for block in self.blocks])
         apply, add = dask.delayed(_apply, pure=False), dask.delayed(_sum, pure=False)
         numbers = range(len(rows))

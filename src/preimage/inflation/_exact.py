@@ -192,7 +192,7 @@ def _(model: OneVsRestClassifier, rows: TrainingSet) -> ExactDecisions | None:
         return None
     K = kernel_matrix(machines[0], rows.inputs)
     n_support = max(machine.support_.size for machine in machines)
-    with at_most(useful_threads(len(codes), n_support)):
+    with at_most(useful_threads(len(K), n_support)):
         columns = run_parallel(
             lambda k: _two_class_machine(machines[k], K, members[k], costs[k], rows), range(len(machines))
         )
