@@ -51,7 +51,7 @@ def figures(job, plain, found, rates):
     values = {f"{job}; plain; seconds": plain["seconds"]}
     for workers, each in found.items():
         key = f"{job}; {workers} workers"
-        values |= {f"{key}; {name}": each[name] for name in ("seconds", "processor", "workers_processor", "tasks")}
+        values |= {f"{key}; {name}": each[name] for name in ("seconds", "processor", "workers_processor", "tasks", "pages")}
         values[f"{key}; megabytes between workers"] = each["bytes"] / 1e6
         values[f"{key}; over plain"] = each["seconds"] / plain["seconds"]
         values[f"{key}; difference"] = difference(plain, each)
@@ -66,7 +66,7 @@ def print_line(job, workers, each, plain):
     print(
         f"{job}, {workers} workers: {each['seconds']:.2f} s, {each['seconds'] / plain['seconds']:.2f} of the plain "
         f"process; processor: client {each['processor']:.1f} s, workers {each['workers_processor']:.1f} s; "
-        f"{each['tasks']} tasks, {each['bytes'] / 1e6:.0f} MB between workers; difference "
+        f"{each['tasks']} tasks, {each['bytes'] / 1e6:.0f} MB between workers, {each['pages']} new pages; difference "
         f"{difference(plain, each):.0e}",
         flush=True,
     )
