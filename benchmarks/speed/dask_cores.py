@@ -51,7 +51,8 @@ def figures(job, plain, found, rates):
     values = {f"{job}; plain; seconds": plain["seconds"]}
     for workers, each in found.items():
         key = f"{job}; {workers} workers"
-        values |= {f"{key}; {name}": each[name] for name in ("seconds", "processor", "workers_processor", "tasks", "pages")}
+        names = ("seconds", "processor", "workers_processor", "tasks", "pages")
+        values |= {f"{key}; {name}": each[name] for name in names}
         values[f"{key}; megabytes between workers"] = each["bytes"] / 1e6
         values[f"{key}; over plain"] = each["seconds"] / plain["seconds"]
         values[f"{key}; difference"] = difference(plain, each)

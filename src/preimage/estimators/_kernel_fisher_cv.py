@@ -103,8 +103,8 @@ def search_folds(cv: Any, rows: CheckedRows, codes: Array) -> Folds:
     return [fold for fold in folds if fold[1].size]  # a fold without held-out rows has no score
 
 
-# Folds that are fitted in parallel, per thread: with several, a thread that has done its own takes one of another's. With
-# half as many, the nine widths of the search come in two waves on eight threads, and threads wait at the end of each.
+# Folds that are fitted in parallel, per thread: with several, a thread that has done its own takes one of another's.
+# With half as many, the nine widths of the search come in two waves on eight threads, which wait at the end of each.
 FOLDS_PER_THREAD = 8
 
 

@@ -14,8 +14,8 @@ TREND_ROUNDS = 3
 # Ridge of these rounds, as a fraction of the mean variance of a column: between the two of `RIDGES`.
 ROUND_RIDGE = 1e-2
 # Rows whose systems of equations are solved together, in one piece of work: a millisecond or more of solving, and a
-# thousand rows are eight pieces. With ten times more, threads have nothing to do on tables of usual size; with ten times
-# fewer, they wait for the interpreter between calls. The same for mean covariances, whose inverses are slower.
+# thousand rows are eight pieces. With ten times more, threads have nothing to do on tables of usual size; with ten
+# times fewer, they wait for the interpreter between calls. The same for mean covariances, whose inverses are slower.
 SOLVED_ROWS, INVERTED_ROWS = 128, 32
 # Rows from which the mean covariance of missing entries is found, evenly spaced: it is a mean over rows, and inverses
 # for all of a thousand rows take longer than everything else. Fewer of long rows, down to the second number: those of m
