@@ -17,8 +17,8 @@ from preimage._engine.threads import at_most
 from preimage._engine.typing import Array, Rows
 
 # Pairs of blocks for each thread of a cluster. Threads wait a twentieth of the time for the last pair. With twice as
-# many they wait half as long, but the client and the scheduler have twice as many tasks, of a millisecond each, and more
-# data travel. With a tenth, threads would wait for as long as they work.
+# many they wait half as long, but the client and the scheduler have twice as many tasks, of a millisecond each, and
+# more data travel. With a tenth, threads would wait for as long as they work.
 PAIRS_PER_THREAD = 6
 # Fewest rows of such a block: the pairs of two of them take about as long as sending a task and its result.
 LEAST_BLOCK_ROWS = 1024
