@@ -10,6 +10,7 @@ import numpy as np
 
 sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parent)]
 from _blobs import large_blobs
+from _processes import environment
 
 FEATURES = 32
 CHUNKS = 64  # several for each of sixteen workers
@@ -123,7 +124,8 @@ def arithmetic(workers, seconds):
     import subprocess
 
     command = [sys.executable, __file__, str(seconds)]
-    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(workers)]
+    options = {"stdout": subprocess.PIPE, "text": True, "env": environment(1)}
+    processes = [subprocess.Popen(command, **options) for _ in range(workers)]
     return float(np.mean([float(process.communicate()[0]) for process in processes]))
 
 
