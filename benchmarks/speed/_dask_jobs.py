@@ -1,6 +1,7 @@
 """Fits whose rows are on a Dask cluster, and the same fits in a process without one."""
 
 import contextlib
+import resource
 import sys
 import time
 from pathlib import Path
@@ -9,6 +10,7 @@ import numpy as np
 
 sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parent)]
 from _blobs import large_blobs
+from _processes import environment
 
 FEATURES = 32
 CHUNKS = 64  # several for each of sixteen workers
@@ -95,14 +97,15 @@ def cluster(workers):
 
 
 def counters(client):
-    """Tasks that workers have done, bytes that they have sent to others, and their processor seconds, all together."""
+    """Tasks that workers have done, bytes sent to others, processor seconds, and new pages of memory, all together."""
     found = client.run(_worker_counters).values()
-    tasks, sent, processor = (sum(column) for column in zip(*found, strict=True))
-    return {"tasks": tasks, "bytes": sent, "workers_processor": processor}
+    tasks, sent, processor, pages = (sum(column) for column in zip(*found, strict=True))
+    return {"tasks": tasks, "bytes": sent, "workers_processor": processor, "pages": pages}
 
 
 def _worker_counters(dask_worker):
-    return dask_worker.state.executed_count, dask_worker.transfer_outgoing_bytes_total, time.process_time()
+    pages = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    return dask_worker.state.executed_count, dask_worker.transfer_outgoing_bytes_total, time.process_time(), pages
 
 
 def fitted(estimator, X, queries):
@@ -121,7 +124,8 @@ def arithmetic(workers, seconds):
     import subprocess
 
     command = [sys.executable, __file__, str(seconds)]
-    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(workers)]
+    options = {"stdout": subprocess.PIPE, "text": True, "env": environment(1)}
+    processes = [subprocess.Popen(command, **options) for _ in range(workers)]
     return float(np.mean([float(process.communicate()[0]) for process in processes]))
 
 

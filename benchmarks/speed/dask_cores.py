@@ -10,8 +10,9 @@ matrices says how much slower the machine makes each of them when others work as
     python benchmarks/speed/dask_cores.py --jobs landmarks --workers 1 2
 
 Observe: time of one worker over that of the plain process; efficiency, the gain over one worker divided by the number
-of workers, as measured and relative to what the machine allows; tasks, and bytes that workers send to each other; the
-difference of the model from that of the plain process.
+of workers, as measured and relative to what the machine allows; tasks, bytes that workers send to each other, and new
+pages of memory that they ask the system for; the difference of the model from that of the plain process; and what
+`_cluster_cost.py` expects, from the plain process and the client's work at one worker.
 """
 
 import argparse
@@ -24,11 +25,16 @@ from pathlib import Path
 import numpy as np
 
 sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parent)]
-from _dask_jobs import JOBS, arithmetic, in_memory, with_dask
+from _cluster_cost import TASK, exact_cost, landmark_cost
+from _dask_jobs import CHUNKS, FEATURES, JOBS, arithmetic, in_memory, with_dask
 from _measure import RECORDS, describe_machine, record
 from _processes import environment
 from _reports import option_parser
 
+from preimage._engine.dask import pair_blocks
+
+# Columns of the blocks of 32 exact components.
+BLOCK_WIDTH = 48
 WORKERS = (1, 16, 4, 8, 2)  # what matters most first, where time is short
 
 
@@ -51,7 +57,8 @@ def figures(job, plain, found, rates):
     values = {f"{job}; plain; seconds": plain["seconds"]}
     for workers, each in found.items():
         key = f"{job}; {workers} workers"
-        values |= {f"{key}; {name}": each[name] for name in ("seconds", "processor", "workers_processor", "tasks")}
+        names = ("seconds", "processor", "workers_processor", "tasks", "pages")
+        values |= {f"{key}; {name}": each[name] for name in names}
         values[f"{key}; megabytes between workers"] = each["bytes"] / 1e6
         values[f"{key}; over plain"] = each["seconds"] / plain["seconds"]
         values[f"{key}; difference"] = difference(plain, each)
@@ -62,11 +69,25 @@ def figures(job, plain, found, rates):
     return values
 
 
+def model_costs(job, n, plain, found, rates):
+    """{workers: what `_cluster_cost.py` expects}, from the plain process and the client's work at one worker."""
+    # Of the client's processor seconds some are for tasks; the others are its own algebra.
+    tasks, client = found[1]["tasks"], max(found[1]["processor"] - TASK * found[1]["tasks"], 0.0)
+    if job == "landmarks":
+        cost = lambda workers, **of: landmark_cost(plain["seconds"], workers, landmarks=500, **of)
+    else:
+        b = pair_blocks(n, 1)
+        passes = round((tasks - CHUNKS - b) / (b * (b + 1) / 2 + b))
+        of_fit = {"n": n, "columns": FEATURES, "width": BLOCK_WIDTH, "passes": passes}
+        cost = lambda workers, **of: exact_cost(plain["seconds"], workers, **of_fit, **of)
+    return {p: cost(p, chunks=CHUNKS, client=client, speed=rates[p] / rates[1]) for p in sorted(found)}
+
+
 def print_line(job, workers, each, plain):
     print(
         f"{job}, {workers} workers: {each['seconds']:.2f} s, {each['seconds'] / plain['seconds']:.2f} of the plain "
         f"process; processor: client {each['processor']:.1f} s, workers {each['workers_processor']:.1f} s; "
-        f"{each['tasks']} tasks, {each['bytes'] / 1e6:.0f} MB between workers; difference "
+        f"{each['tasks']} tasks, {each['bytes'] / 1e6:.0f} MB between workers, {each['pages']} new pages; difference "
         f"{difference(plain, each):.0e}",
         flush=True,
     )
@@ -77,6 +98,7 @@ def main():
     parser.add_argument("--jobs", nargs="+", default=list(JOBS), choices=JOBS)
     parser.add_argument("--workers", type=int, nargs="+", default=WORKERS)
     parser.add_argument("--quick", action="store_true", help="few rows, to try the script")
+    parser.add_argument("--fraction", type=float, default=1.0, help="of the rows")
     parser.add_argument("--budget", type=float, default=1e9, help="no further fit begins after so many seconds")
     parser.add_argument("--folder", type=Path, default=RECORDS, help="where --record writes")
     parser.add_argument("--inline", nargs=3, help=argparse.SUPPRESS)
@@ -91,7 +113,7 @@ def main():
     for workers, rate in sorted(rates.items()):
         print(f"arithmetic alone, {workers} processes: {rate / rates[1]:.0%} of the speed of one")
     values = {f"arithmetic; {workers} processes": rate / rates[1] for workers, rate in rates.items()}
-    sizes = {job: JOBS[job][3 if options.quick else 2] for job in options.jobs}
+    sizes = {job: int(options.fraction * JOBS[job][3 if options.quick else 2]) for job in options.jobs}
     for job, n in sizes.items():
         plain, found = run(job, n, 0), {}
         print(f"{job}, {n:,} rows, plain process: {plain['seconds']:.2f} s", flush=True)
@@ -102,6 +124,11 @@ def main():
             found[workers] = run(job, n, workers)
             print_line(job, workers, found[workers], plain)
         values |= figures(job, plain, found, rates)
+        if 1 in found:
+            costs = model_costs(job, n, plain, found, rates)
+            values |= {f"{job}; {workers} workers; model seconds": each.seconds for workers, each in costs.items()}
+            for workers, each in costs.items():
+                print(f"{job}, {workers} workers: {found[workers]['seconds']:.3g} s; expected {each}", flush=True)
     for key, value in values.items():
         if "efficiency" in key or "allows" in key:
             print(f"{key}: {value:.0%}")

@@ -13,7 +13,17 @@ from scipy import sparse
 from preimage._engine import rows as _rows
 from preimage._engine import threads as _threads
 from preimage._engine.arrays import to_numpy
-from preimage._engine.rows import PANEL_ENTRIES, ThreadBuffer, cut, forced_block_shape, map_rows, panel_rows, sum_rows
+from preimage._engine.rows import (
+    PANEL_ENTRIES,
+    ThreadBuffer,
+    accumulate_rows,
+    cut,
+    forced_block_shape,
+    map_rows,
+    panel_rows,
+    stacked_blocks,
+    sum_rows,
+)
 from preimage._engine.threads import run_parallel
 
 
@@ -118,6 +128,60 @@ def test_sums_do_not_depend_on_which_thread_is_fast(monkeypatch, rng):
 
         results.append(sum_rows(term, X, delays.copy(), rows=2))
     assert all((each == results[0]).all() for each in results)
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+@pytest.mark.parametrize("rows", [1, 3, 7, 10, 100])
+def test_accumulated_sums_count_every_row_once(threads, rows, rng, monkeypatch):
+    monkeypatch.setattr(_threads, "allowed_threads", lambda: threads)
+    X, made = rng.normal(size=(10, 3)), []
+
+    def add(block, total):
+        total += X[block].T @ X[block]
+
+    def zeros():
+        made.append(np.zeros((3, 3)))
+        return made[-1]
+
+    totals = [accumulate_rows(add, zeros, 10, rows, X) for _ in range(3)]
+    assert_allclose(totals[0], X.T @ X)
+    assert all((each == totals[0]).all() for each in totals)  # whichever thread is the fastest
+    assert len(made) <= 3 * (1 if threads == 1 else 2 * threads)
+
+
+@pytest.mark.parametrize("step", [1, 4, 10, 11])
+def test_stacked_blocks_keep_the_order_of_rows(step, xp, rng, monkeypatch):
+    monkeypatch.setattr(_threads, "allowed_threads", lambda: 4)
+    X = xp.asarray(rng.normal(size=(10, 3)))
+    assert_allclose(to_numpy(stacked_blocks(lambda block: 2 * X[block, :], 10, step, X)), 2 * to_numpy(X))
+    assert stacked_blocks(lambda block: X[block, :], 0, step, X).shape == (0, 3)
+
+
+class _Sum:
+    """A term that can hold the sum, and knows who has written into it."""
+
+    adds_in_place = True
+
+    def __init__(self, value):
+        self.value, self.is_a_term = value, True
+
+    def __add__(self, other):
+        total = _Sum(self.value + other.value)
+        total.is_a_term = False
+        return total
+
+    def __iadd__(self, other):
+        assert not self.is_a_term
+        self.value += other.value
+        return self
+
+
+def test_terms_that_can_hold_sums_are_not_written_into(rng):
+    terms = [_Sum(float(value)) for value in rng.normal(size=6)]
+    before = [each.value for each in terms]
+    total = sum_rows(lambda rows: terms[int(rows[0, 0])], np.arange(6.0)[:, None], rows=1)
+    assert_allclose(total.value, sum(before))
+    assert [each.value for each in terms] == before
 
 
 def test_sums_write_into_no_term(rng):

@@ -86,10 +86,10 @@ def test_memory_is_bounded_whatever_the_threads(monkeypatch):
 
 def test_widths_in_memory_together(monkeypatch):
     monkeypatch.setattr(_threads, "allowed_threads", lambda: 8)
-    assert widths_at_once(1000, 5, 10**9) == 7  # 35 folds for eight threads
+    assert widths_at_once(1000, 5, 10**9) == 13  # 65 folds for eight threads
     assert widths_at_once(1000, 5, 10**8) == 6  # 8 MB each in half of the memory
     assert widths_at_once(10**5, 5, 10**8) == 1
-    assert widths_at_once(0, 40, 10**8) == 1
+    assert widths_at_once(0, 80, 10**8) == 1
 
 
 def test_many_ridges_share_eigenvectors(moons):

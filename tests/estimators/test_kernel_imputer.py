@@ -1,5 +1,8 @@
 """`KernelImputer`: scikit-learn's contract, what it finds, and what it refuses."""
 
+import threading
+import time
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
 from preimage import KernelImputer, load, save
+from preimage._engine import threads as _threads
 from preimage._engine.arrays import to_numpy
 from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels import Gaussian, Linear
@@ -276,3 +280,40 @@ def test_the_order_of_numbers_in_memory_does_not_matter(seed):
     by_rows, by_columns = (KernelImputer().fit(order(rows)) for order in (np.ascontiguousarray, np.asfortranarray))
     assert_allclose(by_rows.start_scale_, by_columns.start_scale_, rtol=1e-12)
     assert_allclose(by_rows.transform(rows), by_columns.transform(rows), atol=1e-9)
+
+
+@pytest.mark.parametrize("complete", [False, True])
+def test_results_do_not_depend_on_threads(complete, monkeypatch):
+    """Fit and judgement are made side by side, and blocks of rows in each of them."""
+    digits = load_digits().data[:300] / 16
+    holes = np.where(np.random.default_rng(0).random(digits.shape) < 0.3, np.nan, digits)
+    found = []
+    for threads in (1, 2, 8):
+        monkeypatch.setattr(_threads, "allowed_threads", lambda count=threads: count)
+        model = KernelImputer(random_state=0).fit(digits if complete else holes)
+        found.append((model.transform(holes[:50]), model.mixture_))
+    for others in found[1:]:
+        for mine, theirs in zip(found[0], others, strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+
+
+def test_pieces_of_a_fit_run_side_by_side(monkeypatch):
+    """With eight threads both fits, and blocks within them, are at work at the same time."""
+    monkeypatch.setattr(_threads, "allowed_threads", lambda: 8)
+    here, most, lock, solve = [0], [0], threading.Lock(), np.linalg.solve
+
+    def counted(*arguments):
+        with lock:
+            here[0] += 1
+            most[0] = max(most[0], here[0])
+        time.sleep(0.005)
+        try:
+            return solve(*arguments)
+        finally:
+            with lock:
+                here[0] -= 1
+
+    monkeypatch.setattr("array_api_compat.numpy.linalg.solve", counted)
+    digits = load_digits().data[:600] / 16
+    KernelImputer().fit(np.where(np.random.default_rng(0).random(digits.shape) < 0.3, np.nan, digits))
+    assert 4 <= most[0] <= 8

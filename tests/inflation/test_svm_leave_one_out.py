@@ -17,6 +17,7 @@ from preimage.inflation._svm_leave_one_out import (
     _exact_machine,
     _left_out_rows,
     _refitted,
+    useful_threads,
 )
 from preimage.inflation._svm_leave_one_out import machines_without as machines_left_by
 
@@ -414,3 +415,9 @@ def test_a_kernel_of_zeros_leaves_the_class_with_more_rows():
     result = svm_leave_one_out(K, signs, coefficients, costs, decisions)
     np.testing.assert_allclose(result.values, brute_force(K, signs, costs), atol=1e-6)
     np.testing.assert_allclose(result.values, -1.0, atol=1e-6)
+
+
+def test_threads_have_long_enough_steps():
+    assert useful_threads(360, 150) == useful_threads(1000, 400) == 2
+    assert useful_threads(2000, 800) == useful_threads(10**5, 10**4) == 4
+    assert useful_threads(10, 1) == 2

@@ -341,8 +341,8 @@ def test_small_searches_use_few_threads():
         return _Width(1.0, model, [2, 4, 8], [], []).useful_threads
 
     assert useful(80, 20, 5) == 1
-    assert useful(480, 120, 64) == 1
-    assert useful(800, 300, 64) == 7
+    assert useful(480, 120, 64) == 2
+    assert useful(800, 300, 64) == 9
     assert useful(4000, 300, 64) >= 16
 
 

@@ -12,12 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from preimage._engine.kept_memory import KeptMemory
 from preimage._engine.threads import at_most
 from preimage._engine.typing import Array, Rows
 
-# Pairs of blocks for each thread of a cluster: with a tenth of them, threads would wait for the last pair for as long
-# as they work; with ten times as many, the scheduler and blocks that travel would cost more than the waiting.
-PAIRS_PER_THREAD = 12
+# Pairs of blocks for each thread of a cluster. Threads wait a twentieth of the time for the last pair. With twice as
+# many they wait half as long, but the client and the scheduler have twice as many tasks, of a millisecond each, and
+# more data travel. With a tenth, threads would wait for as long as they work.
+PAIRS_PER_THREAD = 6
 # Fewest rows of such a block: the pairs of two of them take about as long as sending a task and its result.
 LEAST_BLOCK_ROWS = 1024
 # How often in a row one sum may lose rows with the worker that has them, and the time that the scheduler is given to
@@ -140,7 +142,7 @@ class PairSums:
     holds. A task gets two blocks and returns two, so that with b blocks about b copies of V travel, in b²/2 tasks; with
     all of X and V in each of as many tasks it would be b²/2 copies. The blocks of X are sent once.
 
-    Results do not depend on which worker does what: sums have a fixed order.
+    Results do not depend on which worker does what: sums have a fixed order. `images` is a pass over the same blocks.
 
     Parameters
     ----------
@@ -162,20 +164,40 @@ class PairSums:
         self._sent: list[Any] | None = None
 
     def __call__(self, V: Array) -> np.ndarray:
+        return self._persistently(lambda: self._sums(V))
+
+    def images(self, function: Callable[..., Array], *others: Array) -> np.ndarray:
+        """Stack `function(block, *others)` over the blocks of X; every worker gets all of the others."""
+        return self._persistently(lambda: self._images(function, *others))
+
+    def _persistently(self, passing: Callable[[], np.ndarray]) -> np.ndarray:
         # Dask computes lost results again, but not what it was sent, which is gone with the worker that has it.
         for _ in range(MOST_LOSSES - 1):
             with contextlib.suppress(CancelledError):
-                return self._sums(V)
+                return passing()
             self._sent = None
             time.sleep(SECONDS_AFTER_LOSS)
-        return self._sums(V)
+        return passing()
+
+    def _on_workers(self) -> list[Any]:
+        """Both functions and the blocks of X, which are sent once."""
+        if self._sent is None:
+            self._sent = self._send([*self.functions, *(self.X[block] for block in self.blocks)])
+        return self._sent
+
+    def _images(self, function: Callable[..., Array], *others: Array) -> np.ndarray:
+        import dask
+
+        _, _, *rows = self._on_workers()
+        shared = self._send([_Box(function), *others])
+        apply = dask.delayed(_apply, pure=False)
+        parts = self.workers.client.compute([apply(shared[0], each, *shared[1:]) for each in rows])
+        return np.concatenate(self.workers.client.gather(parts))
 
     def _sums(self, V: Array) -> np.ndarray:
         import dask
 
-        if self._sent is None:
-            self._sent = self._send([*self.functions, *(self.X[block] for block in self.blocks)])
-        within, between, *rows = self._sent
+        within, between, *rows = self._on_workers()
         values = self._send([np.ascontiguousarray(V[block]) for block in self.blocks])
         apply, add = dask.delayed(_apply, pure=False), dask.delayed(_sum, pure=False)
         numbers = range(len(rows))
@@ -209,7 +231,7 @@ def _apply(function: _Box, *blocks: Array) -> Any:
     """`function` of some blocks, on one thread of this process if other tasks may use the others."""
     from distributed import get_worker
 
-    with at_most(None if get_worker().state.nthreads == 1 else 1):
+    with at_most(None if get_worker().state.nthreads == 1 else 1), KeptMemory():
         return function.function(*blocks)
 
 
@@ -252,11 +274,13 @@ def _chunked(array: Array, sizes: tuple[int, ...]) -> Rows:
 
 def _term(function: _Box, chunk: Array, *parts: Array) -> Any:
     """The term of one chunk, or None where it has no rows, which `_add` leaves out."""
-    return function.function(np.asarray(chunk), *parts) if len(chunk) else None
+    with KeptMemory():
+        return function.function(np.asarray(chunk), *parts) if len(chunk) else None
 
 
 def _image(chunk: Array, *parts: Array, function: _Box, empty: Array) -> Array:
-    return function.function(np.asarray(chunk), *parts) if len(chunk) else empty
+    with KeptMemory():
+        return function.function(np.asarray(chunk), *parts) if len(chunk) else empty
 
 
 def _add(left: Any, right: Any) -> Any:

@@ -14,6 +14,7 @@ from typing import Any
 import joblib
 from threadpoolctl import ThreadpoolController
 
+from preimage._engine.kept_memory import settle_allocator
 from preimage._engine.progress import unreported
 from preimage._engine.warnings import Guard, Unwarned
 
@@ -247,6 +248,8 @@ class Helpers:
         with self._lock:
             n_lent = sum(self._loans.values())
             count = max(0, min(wanted, most - n_lent))
+            if count and not self._n_threads:
+                settle_allocator()
             while self._n_threads < n_lent + count:
                 try:
                     threading.Thread(target=self._serve, name="preimage-helper", daemon=True).start()

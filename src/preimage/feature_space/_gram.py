@@ -28,13 +28,13 @@ from preimage._engine.rows import (
     PairSums,
     ThreadBuffer,
     Workers,
+    accumulate_rows,
     block_shape,
     cut,
     for_blocks,
     is_block_shape_forced,
     map_rows,
     panel_rows,
-    sum_rows,
 )
 from preimage._engine.threads import available_threads, run_parallel
 from preimage._engine.typing import Array
@@ -46,9 +46,8 @@ from preimage.kernels._door import value_errors
 # Rows on either side whose kernel values are computed twice, to measure their rounding errors: 256 pairs give the order
 # of magnitude. Ten times more rows would cost as much as a product with a few thousand points.
 ASYMMETRY_ROWS = 16
-# Blocks of rows per partial result of a symmetric product. Each partial result has the size of the whole product and is
-# added to the others: with one per block, adding would take as long as multiplying for many columns. With ten times as
-# many blocks, threads would find nothing to do on a few thousand points.
+# Blocks of rows of a symmetric product that one thread works on, one after the other. With ten times as many, threads
+# would find nothing to do on a few thousand points.
 ROW_BLOCKS_PER_SUM = 8
 # Entries of a matrix that are worth calling threads for: they take half a millisecond, ten times what a call takes.
 WORTH_THREADS_ENTRIES = 2**17
@@ -202,6 +201,12 @@ class Gram:
             return found
         return self._symmetric_product(V) if self.is_symmetric else self._product(V)
 
+    def product_with(self, Y: Array, V: Array) -> Array:
+        """k(X, Y) V for few points Y, by those who compute products with this matrix."""
+        if isinstance(self.multiply, PairSums):
+            return self.multiply.images(partial(_cross, self.kernel), Y, V)
+        return Gram(self.kernel, self.X, Y) @ V
+
     @unwarned()
     def dense(self) -> Array:
         """All entries as an array; a symmetric matrix computes one triangle and mirrors it."""
@@ -322,12 +327,12 @@ class Gram:
         n, m = self.shape
         out = np.empty((n, V.shape[1]), np.result_type(self.dtype, V.dtype))
         first, *others = cut(m, PANEL_COLUMNS)
-        block = self._tile_values(PANEL_ROWS, PANEL_COLUMNS)
+        block, add = self._tile_values(PANEL_ROWS, PANEL_COLUMNS), _products_added(out, PANEL_ROWS)
 
         def fill(rows: slice) -> None:
             np.matmul(block(rows, first), V[first, :], out=out[rows, :])
             for columns in others:
-                out[rows, :] += block(rows, columns) @ V[columns, :]
+                add(out[rows, :], block(rows, columns), V[columns, :])
 
         panels = cut(n, PANEL_ROWS)
         if n * m < WORTH_THREADS_ENTRIES:
@@ -343,28 +348,46 @@ class Gram:
         row_step, column_step = block_shape(self.X, self.shape[1])
         if self._has_panels and available_threads() > FEW_THREADS:
             row_step, column_step = PANEL_ROWS, PANEL_COLUMNS
-        block = self._tile_values(row_step, column_step)
+        block, add = self._tile_values(row_step, column_step), _products_added(V, max(row_step, column_step))
 
-        def contribution(super_rows: slice) -> Array:
-            total = xp.zeros_like(V)
+        def contribute(super_rows: slice, total: Array) -> None:
             for start in range(super_rows.start, super_rows.stop, row_step):
                 rows = slice(start, min(start + row_step, super_rows.stop))
                 for columns in self._upper_columns(rows, column_step):
                     values = block(rows, columns)
                     # K_rc V_c goes to the rows r, and beyond the diagonal block its mirror K_rcᵀ V_r to the rows c.
-                    total[rows, :] += values @ V[columns, :]
+                    add(total[rows, :], values, V[columns, :])
                     if columns.stop > rows.stop:
                         beyond = slice(max(columns.start, rows.stop), columns.stop)
-                        total[beyond, :] += values[:, beyond.start - columns.start :].T @ V[rows, :]
-            return total
+                        add(total[beyond, :], values[:, beyond.start - columns.start :].T, V[rows, :])
 
         gathered = row_step * (ROW_BLOCKS_PER_SUM if is_host(self.X) else 1)
-        return sum_rows(contribution, range(self.shape[0]), rows=gathered, device_of=self.X)
+        return accumulate_rows(contribute, lambda: xp.zeros_like(V), self.shape[0], gathered, self.X)
 
     def _upper_columns(self, rows: slice, column_step: int) -> list[slice]:
         """Blocks of columns that cover those from the diagonal on."""
         starts = range(rows.start, self.shape[1], column_step)
         return [slice(start, min(start + column_step, self.shape[1])) for start in starts]
+
+
+def _products_added(like: Array, n_rows: int) -> Callable[[Array, Array, Array], None]:
+    """add(total, A, B), which adds A B of at most `n_rows` rows and the columns of `like` to `total`, a part of a sum.
+
+    In NumPy the product is written to the same memory each time: new memory for thousands of products takes longer than
+    the smallest of them, and one thread at a time gets it from the system.
+    """
+    if not isinstance(like, np.ndarray):
+
+        def add(total: Array, A: Array, B: Array) -> None:
+            total += A @ B
+
+        return add
+    buffer = ThreadBuffer(n_rows, like.shape[1], like.dtype)
+
+    def add_in_place(total: Array, A: Array, B: Array) -> None:
+        total += np.matmul(A, B, out=buffer.part(*total.shape))
+
+    return add_in_place
 
 
 def _mean_with_transpose(values: Array) -> Array:
@@ -523,7 +546,7 @@ class CenteredGram:
         """H K S weights, where S has every `stride`-th column of the identity: a product at the cost of few columns."""
         if self.is_held:
             return self._centered_values(product(self.gram.values[::stride, :].T, weights))
-        return self._centered_values(Gram(self.gram.kernel, self.gram.X, self.gram.X[::stride, :]) @ weights)
+        return self._centered_values(self.gram.product_with(self.gram.X[::stride, :], weights))
 
     def _centered_matrix(self) -> Array:
         means = self.row_means
@@ -622,21 +645,24 @@ def _within(kernel: Kernel, X: Array, V: Array) -> Array:
     return Gram(kernel, X) @ V
 
 
+def _cross(kernel: Kernel, X: Array, Y: Array, V: Array) -> Array:
+    return Gram(kernel, X, Y) @ V
+
+
 def mirrored_products(kernel: Kernel, X: Array, Y: Array, V: Array, W: Array) -> tuple[Array, Array]:
     """K W and Kᵀ V for the matrix K with entries k(xᵢ, yⱼ), each of which is computed once and used twice."""
     n, (row_step, column_step) = X.shape[0], block_shape(X, Y.shape[0])
-    block = Gram(kernel, X, Y)._tile_values(row_step, column_step)
+    block, add = Gram(kernel, X, Y)._tile_values(row_step, column_step), _products_added(V, max(row_step, column_step))
 
-    def contribution(super_rows: slice) -> Array:
-        total = np.zeros((n + Y.shape[0], V.shape[1]), dtype=V.dtype)
+    def contribute(super_rows: slice, total: Array) -> None:
         upper, lower = total[:n], total[n:]
         for start in range(super_rows.start, super_rows.stop, row_step):
             rows = slice(start, min(start + row_step, super_rows.stop))
             for columns in cut(Y.shape[0], column_step):
                 values = block(rows, columns)
-                upper[rows] += values @ W[columns]
-                lower[columns] += values.T @ V[rows]
-        return total
+                add(upper[rows], values, W[columns])
+                add(lower[columns], values.T, V[rows])
 
-    total = sum_rows(contribution, range(n), rows=row_step * ROW_BLOCKS_PER_SUM, device_of=X)
+    zeros = lambda: np.zeros((n + Y.shape[0], V.shape[1]), dtype=V.dtype)
+    total = accumulate_rows(contribute, zeros, n, row_step * ROW_BLOCKS_PER_SUM, X)
     return total[:n], total[n:]

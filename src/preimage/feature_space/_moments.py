@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import ceil
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -93,7 +93,9 @@ class Moments:
             return replace(found, mean=found.mean + shift)
         xp = array_namespace(Y)
         count, offset = float(Y.shape[0]), xp.mean(Y, axis=0)
-        return cls(count, shift + offset, squares(Y) - (count * offset)[:, None] * offset[None, :])
+        scatter = squares(Y)
+        scatter -= (count * offset)[:, None] * offset[None, :]
+        return cls(count, shift + offset, scatter)
 
     @classmethod
     def empty(cls, Y: Array) -> Moments:
@@ -104,11 +106,17 @@ class Moments:
     def __add__(self, other: Moments) -> Moments:
         if self.count == 0 or other.count == 0:  # no mean to merge
             return self if other.count == 0 else other
+        return self._joined(other, 1 * self.scatter)
+
+    def _joined(self, other: Moments, scatter: Array) -> Moments:
+        """The sum of both, with the scatter of this one in an array that becomes that of the sum."""
         count = self.count + other.count
         shift = other.mean - self.mean
         mean = self.mean + shift * (other.count / count)
-        between = shift[:, None] * shift[None, :] * (self.count * other.count / count)
-        return Moments(count, mean, self.scatter + other.scatter + between)
+        scatter += other.scatter
+        # The scatter of the two means.
+        scatter += shift[:, None] * (shift * (self.count * other.count / count))[None, :]
+        return Moments(count, mean, scatter)
 
     def mapped(self, A: Array) -> Moments:
         """Moments of the rows Y A, from those of Y."""
@@ -377,6 +385,9 @@ class _Sums:
     values: Moments
     trace: Any
 
+    #: `+=` needs no new memory for the sum.
+    adds_in_place: ClassVar[bool] = True
+
     @classmethod
     def of(cls, kernel: Kernel, values_of: ShiftedValues, rows: Array, weights: Array | None) -> _Sums:
         values, shift = values_of(rows)
@@ -390,3 +401,10 @@ class _Sums:
 
     def __add__(self, other: _Sums) -> _Sums:
         return _Sums(self.values + other.values, self.trace + other.trace)
+
+    def __iadd__(self, other: _Sums) -> _Sums:
+        """The same sum, written to the scatter of this one where it is NumPy's."""
+        mine, theirs = self.values, other.values
+        if not isinstance(mine.scatter, np.ndarray) or mine.count == 0 or theirs.count == 0:
+            return self + other
+        return _Sums(mine._joined(theirs, mine.scatter), self.trace + other.trace)

@@ -28,7 +28,7 @@ from preimage.feature_space import Gram
 from preimage.inflation._inflation import mean
 from preimage.inflation._inputs import as_decisions, as_inputs, decides_by_pairs, rows_of
 from preimage.inflation._leave_one_out import LeaveOneOut, leave_one_out, linear_leave_one_out
-from preimage.inflation._svm_leave_one_out import MOST_THREADS, svm_leave_one_out
+from preimage.inflation._svm_leave_one_out import svm_leave_one_out, useful_threads
 from preimage.interop import machine_of
 
 
@@ -162,7 +162,9 @@ def _(model: SVC, rows: TrainingSet) -> ExactDecisions | None:
         left_out[:, column] = decisions[:, column]
         left_out[members, column] = without.values
 
-    with at_most(MOST_THREADS):
+    # Of the two largest classes.
+    n_rows, n_support = (int(np.sort(each)[-2:].sum()) for each in (np.bincount(codes), model.n_support_))
+    with at_most(useful_threads(n_rows, n_support)):
         run_parallel(leave_out, range(len(pairs)))
     votes = OneVsOne(model.classes_).decision
     train, left_out = votes(decisions), votes(left_out)
@@ -189,7 +191,8 @@ def _(model: OneVsRestClassifier, rows: TrainingSet) -> ExactDecisions | None:
     if not all(each.all() for each in costs):
         return None
     K = kernel_matrix(machines[0], rows.inputs)
-    with at_most(MOST_THREADS):
+    n_support = max(machine.support_.size for machine in machines)
+    with at_most(useful_threads(len(K), n_support)):
         columns = run_parallel(
             lambda k: _two_class_machine(machines[k], K, members[k], costs[k], rows), range(len(machines))
         )

@@ -45,9 +45,12 @@ REFIT_ITERATIONS, ITERATIONS_PER_ROW = 1_000_000, 100
 # longer than Python takes to call it, and threads would wait for each other; more need a few arrays of this many rows
 # of length n, 4 MB each for 2,000 rows, that do not fit into caches.
 SMALLEST_BLOCK, LARGEST_BLOCK = 32, 256
-# Threads at most: each operation is so short that more threads wait for the interpreter lock most of the time. Measured
-# on sixteen cores with 2,000 rows: 2.3 times as fast with four, 1.7 with eight, and no faster than one with sixteen.
-MOST_THREADS = 4
+# Entries of the arrays that an operation works on, for each thread that takes part, and bounds of their number. Shorter
+# operations leave the others waiting for the interpreter lock. Measured on sixteen cores: machines of 360 rows, and of
+# 1,000, are fastest with two threads and take a quarter longer with four; of 2,000 rows they are 2.3 times as fast with
+# four, 1.7 with eight, and no faster with sixteen than with one.
+ENTRIES_PER_THREAD = 150_000
+FEWEST_THREADS, MOST_THREADS = 2, 4
 
 
 @dataclass(frozen=True)
@@ -191,9 +194,10 @@ def _left_out(
     values[costs == 0], values[alone] = decisions[costs == 0], decisions[alone]
     if base is not None and groups:
         _ = base.effects  # all threads share them
-    size = min(max(SMALLEST_BLOCK, -(-len(groups) // min(available_threads(), MOST_THREADS))), LARGEST_BLOCK)
+    threads = useful_threads(len(K), len(groups))
+    size = min(max(SMALLEST_BLOCK, -(-len(groups) // min(available_threads(), threads))), LARGEST_BLOCK)
     blocks = [groups[start : start + size] for start in range(0, len(groups), size)]
-    with at_most(MOST_THREADS), stage("Leaving out samples", len(groups)) as advance:
+    with at_most(threads), stage("Leaving out samples", len(groups)) as advance:
 
         def leave_out(block: list[Array]) -> list[Array]:
             """Leave out the rows of some groups; returns those for which this fails."""
@@ -214,6 +218,11 @@ def _left_out(
             values[rows], levels[rows] = others[rows], fractions @ others
             advance()
     return SVMLeaveOneOut(values, levels, np.array(sorted(failed), dtype=int))
+
+
+def useful_threads(n_rows: int, n_machines: int) -> int:
+    """Threads that follow machines of so many rows, of which so many are left out, without waiting for each other."""
+    return min(max(n_rows * n_machines // ENTRIES_PER_THREAD, FEWEST_THREADS), MOST_THREADS)
 
 
 def machines_without(base: SVMMachine, groups: Sequence[Array]) -> PathEnd:

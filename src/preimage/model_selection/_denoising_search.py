@@ -62,8 +62,12 @@ SEARCH_STEPS = 100
 # of the search on a few hundred rows are so small that threads wait for the interpreter.
 TARGET_ENTRIES = 2**22
 # Multiplications of the first step of a solve for each thread that is used. Later steps have a fraction of that, and a
-# part of each is the interpreter's, which one thread has at a time: on 480 points, eight threads were slower than four.
-WORK_PER_THREAD = 12 * 10**6
+# part of each is the interpreter's, which one thread has at a time: 500 digits have eight threads, 2.5 times as fast as
+# one with six of them. With ten times less, sixteen threads would wait for the interpreter.
+WORK_PER_THREAD = 10**7
+# Models of the widths that are fitted at a time, at least, and entries of a Gram matrix for each more: a step of their
+# eigensolvers takes a tenth of a millisecond on 400 rows. Sixteen such fits at a time took longer than eight.
+FEWEST_FITS, ENTRIES_PER_FIT = 4, 10**5
 # Matrices of the size of the Gram matrix that a fit holds: itself, and temporaries of a dense decomposition.
 GRAM_COPIES = 3
 # Rows that are always left to fit to, however many judge.
@@ -430,7 +434,9 @@ class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, E
             return _Denoiser(subspace, queries, subspace.coordinates(queries), self.loss)
 
         at_once = max(1, memory_budget(None, X) // (GRAM_COPIES * X.shape[0] ** 2 * itemsize(X.dtype)))
-        models = run_several(fit, fits, at_once) if is_host(X) else [fit(each) for each in fits]
+        # Fits of few rows are chains of short steps: more threads wait for the interpreter.
+        with at_most(max(FEWEST_FITS, X.shape[0] ** 2 // ENTRIES_PER_FIT)):
+            models = run_several(fit, fits, at_once) if is_host(X) else [fit(each) for each in fits]
         widths = []
         for number, gamma in enumerate(gammas):
             model, *training_models = models[number * len(kinds) : (number + 1) * len(kinds)]

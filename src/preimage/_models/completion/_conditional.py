@@ -10,7 +10,7 @@ import numpy as np
 
 from preimage._engine.arrays import array_namespace, from_numpy, itemsize, to_numpy
 from preimage._engine.memory import work_memory
-from preimage._engine.rows import cut, map_rows
+from preimage._engine.rows import cut, for_blocks, stacked_blocks
 from preimage._engine.typing import Array
 from preimage._models.completion._indicators import Indicators
 from preimage._models.completion._neighbors import AVERAGE_RANKS, LOCAL_RIDGES, N_NEIGHBORS, Neighbors, relevances
@@ -23,8 +23,11 @@ TREND_RIDGES = (1e-3, 1e-1)
 # With more columns no trend is fitted, and all count alike: precisions take cubic time, and covariances of so many
 # columns more rows than there usually are.
 MOST_TREND_COLUMNS = 600
-# Most rows that are filled together: more do not fit into the cache of a processor.
-MOST_BLOCK_ROWS = 256
+# Most rows that are filled together, in one piece of work. Ten times more do not fit into the cache of a processor, and
+# are too few pieces for threads; with ten times fewer, threads wait for the interpreter between calls.
+MOST_BLOCK_ROWS = 128
+# Rows that are restored by all members together, of the hundred and fifty that judge: four pieces of work.
+JUDGED_BLOCK_ROWS = 40
 
 
 class Member(NamedTuple):
@@ -181,7 +184,7 @@ class ConditionalMeans:
             here = self._around(block, X, observed, own)
             return xp.where(here.known, X[block, :], here.estimates(self.weights[None])[0, :, :])
 
-        result = map_rows(filled, range(X.shape[0]), rows=self._block_rows(observed), device_of=X)
+        result = stacked_blocks(filled, X.shape[0], self._block_rows(observed), X)
         return xp.where(xp.any(observed, axis=1)[:, None], result, xp.zeros_like(result) + self.trend.mean)
 
     def draw(
@@ -232,6 +235,13 @@ class ConditionalMeans:
         """Blocks of rows with their surroundings; parameters as in `fill`."""
         for block in cut(X.shape[0], self._block_rows(observed)):
             yield block, self._around(block, X, observed, own)
+
+    def member_estimates(self, X: Array, observed: Array, own: np.ndarray) -> Array:
+        """What each member alone says of all entries, shape (number of members, q, d); parameters as in `fill`."""
+        every, _ = np.eye(len(members(X.shape[1]))), self.precisions  # which all threads need
+        rows = min(JUDGED_BLOCK_ROWS, self._block_rows(observed))
+        estimate = lambda block: self._around(block, X, observed, own).estimates(every)
+        return array_namespace(X).concat(for_blocks(estimate, cut(X.shape[0], rows), X), axis=1)
 
     def _around(self, block: slice, X: Array, observed: Array, own: np.ndarray | None) -> Surroundings:
         known = observed[block, :]

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from preimage._engine.arrays import array_namespace, from_numpy, take_rows, to_numpy, with_rows
+from preimage._engine.rows import for_blocks
 from preimage._engine.typing import Array
 from preimage._models.completion._conditional import ConditionalMeans, members, relevance_of
 from preimage._models.completion._indicators import Indicators
@@ -142,10 +143,18 @@ def fit_conditional(
     known = to_numpy(observed)
     incomplete = np.flatnonzero(~known.all(axis=1))
     indicators = Indicators(X.shape[1]) if indicators is None else indicators
-    judged = (_judged_incomplete if incomplete.size else _judged_by_folds)(X, known, scale, rng, indicators)
-    start, trend = _first_fit(X, observed, scale)
+
+    def fitted() -> tuple[Array, Trend, Array | None]:
+        start, trend = _first_fit(X, observed, scale)
+        return start, trend, relevance_of(start, indicators)
+
+    judge = _judged_incomplete if incomplete.size else _judged_by_folds
+    # What is judged sees nothing of the fit to all known entries: both are made side by side.
+    judged, (start, trend, relevance) = for_blocks(
+        lambda work: work(), [lambda: judge(X, known, scale, rng, indicators), fitted], X
+    )
     weights = mixing_weights(judged.estimates - judged.truth[:, None])
-    model = ConditionalMeans(start, trend, weights, relevance_of(start, indicators), indicators)
+    model = ConditionalMeans(start, trend, weights, relevance, indicators)
     if incomplete.size:
         filled = model.fill(take_rows(X, incomplete), take_rows(observed, incomplete), own=incomplete)
         model = replace(model, points=with_rows(start, incomplete, filled))
@@ -298,10 +307,10 @@ def _judged(
     indicators: Indicators,
 ) -> JudgedEntries:
     """Estimates of hidden entries from the points, none of which counts for itself."""
-    every = np.eye(len(members(X.shape[1])))
     rows, known = take_rows(X, numbers), from_numpy(seen, X, dtype=array_namespace(X).bool)
-    model = ConditionalMeans(points, trend, every, relevance_of(points, indicators), indicators)
-    estimates = [np.zeros((0, len(every)))]
-    for block, here in model.blocks(rows, known, numbers):
-        estimates.append(to_numpy(here.estimates(every))[:, hidden[block]].T)
-    return JudgedEntries(numbers, hidden, to_numpy(rows)[hidden], np.concatenate(estimates))
+    n_members = len(members(X.shape[1]))
+    if not numbers.size:
+        return JudgedEntries(numbers, hidden, to_numpy(rows)[hidden], np.zeros((0, n_members)))
+    model = ConditionalMeans(points, trend, np.ones(n_members), relevance_of(points, indicators), indicators)
+    estimates = to_numpy(model.member_estimates(rows, known, numbers))[:, hidden].T
+    return JudgedEntries(numbers, hidden, to_numpy(rows)[hidden], estimates)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from preimage._engine.arrays import array_namespace, device_kwargs, epsilon, from_numpy, take_rows, to_dense, to_numpy
-from preimage._engine.rows import map_rows
+from preimage._engine.rows import cut, for_blocks, stacked_blocks
 from preimage._engine.typing import Array
 from preimage.descent import tile_rows
 
@@ -16,6 +16,8 @@ SHARPNESS = 16.0
 # Rows from which the median of partial distances is found: half a million pairs, whose median is exact to a few per
 # mille. Ten times as many rows take a hundred times as long.
 MEDIAN_ROWS = 1000
+# Rows whose distances from later ones are computed in one piece of work: eight pieces of the thousand rows.
+MEDIAN_BLOCK_ROWS = 128
 # Units of rounding, relative to the squared lengths, up to which a squared distance is zero. Differences of equal rows
 # have one or two; a hundred times more would be rows that differ in the seventh digit.
 ROUNDING = 8
@@ -50,6 +52,10 @@ class PartialRows:
             return cls(X, xp.ones(X.shape, dtype=X.dtype, **device_kwargs(X)))
         return cls(xp.where(observed, X, xp.zeros_like(X)), xp.astype(observed, X.dtype))
 
+    def part(self, block: slice) -> "PartialRows":
+        """The rows of a block."""
+        return PartialRows(self.values[block, :], self.observed[block, :])
+
     def squared_distances(self, other: "PartialRows") -> tuple[Array, Array]:
         """Squared distances of all pairs, from the n entries that both rows have, times d/n; and n itself.
 
@@ -71,9 +77,14 @@ def median_distance(X: Array, observed: Array | None = None) -> float:
     if n > MEDIAN_ROWS:
         some = np.sort(np.random.default_rng(0).choice(n, MEDIAN_ROWS, replace=False))
         rows = PartialRows(take_rows(rows.values, some), take_rows(rows.observed, some))
-    squared, common = (to_numpy(array) for array in rows.squared_distances(rows))
-    pairs = np.triu(common > 0, 1)
-    found = squared[pairs & (squared > 0)]
+
+    def positive(block: slice) -> np.ndarray:
+        """Distances of the rows of a block from those after them."""
+        mine, later = rows.part(block), rows.part(slice(block.start, None))
+        squared, common = (to_numpy(array) for array in mine.squared_distances(later))
+        return squared[np.triu(common > 0, 1) & (squared > 0)]
+
+    found = np.concatenate(for_blocks(positive, cut(rows.values.shape[0], MEDIAN_BLOCK_ROWS), X))
     return float(np.median(found)) if found.size else 1.0
 
 
@@ -106,8 +117,9 @@ def neighbor_start(X: Array, observed: Array, scale: float, points: Array | None
     # Where no point with an entry in this column is near, its mean has this weight next to the sum of all weights.
     little = epsilon(X.dtype) ** 0.5
 
-    def average(values: Array, known: Array, these: Array) -> Array:
-        squared, common = PartialRows(values, known).squared_distances(others)
+    def average(block: slice) -> Array:
+        these = numbers[block]
+        squared, common = queries.part(block).squared_distances(others)
         usable = common > 0
         if is_own:
             usable = usable & (these[:, None] != columns[None, :])
@@ -120,7 +132,8 @@ def neighbor_start(X: Array, observed: Array, scale: float, points: Array | None
         total, size = weights @ others.values, weights @ others.observed
         return (total + little * means) / (size + little)
 
-    filled = map_rows(average, queries.values, queries.observed, numbers, rows=tile_rows(columns.shape[0], X))
+    q = X.shape[0]
+    filled = stacked_blocks(average, q, tile_rows(columns.shape[0], X) or q, X)
     return xp.where(observed, X, filled)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from preimage._engine.arrays import array_namespace, device_kwargs, from_numpy, take_rows, to_numpy
-from preimage._engine.rows import cut
+from preimage._engine.rows import cut, for_blocks, stacked_blocks
 from preimage._engine.typing import Array
 
 # Rounds of the fit to incomplete rows. Errors of filled entries change by a hundredth after three; five times as many
@@ -13,6 +13,10 @@ from preimage._engine.typing import Array
 TREND_ROUNDS = 3
 # Ridge of these rounds, as a fraction of the mean variance of a column: between the two of `RIDGES`.
 ROUND_RIDGE = 1e-2
+# Rows whose systems of equations are solved together, in one piece of work: a millisecond or more of solving, and a
+# thousand rows are eight pieces. With ten times more, threads have nothing to do on tables of usual size; with ten
+# times fewer, they wait for the interpreter between calls. The same for mean covariances, whose inverses are slower.
+SOLVED_ROWS, INVERTED_ROWS = 128, 32
 # Rows from which the mean covariance of missing entries is found, evenly spaced: it is a mean over rows, and inverses
 # for all of a thousand rows take longer than everything else. Fewer of long rows, down to the second number: those of m
 # missing entries take m³ operations, of which there are at most the third number.
@@ -170,23 +174,27 @@ def _judged_rows(missing: np.ndarray) -> np.ndarray:
 def conditional_means(precision: Precision, rows: Array, observed: Array) -> Array:
     """Means of all entries given those that are observed; of known entries, that of the column. Shape (q, d)."""
     xp = array_namespace(rows)
-    parts = []
-    for block in cut(rows.shape[0], 512):
+
+    def means(block: slice) -> Array:
         known, some = observed[block, :], rows[block, :]
         centered = xp.where(known, some - precision.mean, xp.zeros_like(some))
-        parts.append(precision.mean - precision.solved(Gaps.of(known, some), [centered])[0])
-    return xp.concat(parts)
+        return precision.mean - precision.solved(Gaps.of(known, some), [centered])[0]
+
+    return stacked_blocks(means, rows.shape[0], SOLVED_ROWS, rows)
 
 
 def _mean_covariance(precision: Array, observed: Array) -> Array:
     """The mean over rows of the covariance of the missing entries, zero for known ones, shape (d, d)."""
-    xp = array_namespace(precision)
-    gaps = Gaps.of(observed, precision)
-    open_entries = from_numpy(gaps.is_missing, precision, dtype=precision.dtype)
-    found = xp.linalg.inv(gaps.blocks_of(precision)) * open_entries[:, :, None] * open_entries[:, None, :]
-    d = precision.shape[0]
-    places = gaps.places[:, :, None] * d + gaps.places[:, None, :]
-    total = np.bincount(places.ravel(), weights=to_numpy(found).ravel().astype(float), minlength=d * d)
+    xp, d = array_namespace(precision), precision.shape[0]
+
+    def sum_of(block: slice) -> np.ndarray:
+        gaps = Gaps.of(observed[block, :], precision)
+        open_entries = from_numpy(gaps.is_missing, precision, dtype=precision.dtype)
+        found = xp.linalg.inv(gaps.blocks_of(precision)) * open_entries[:, :, None] * open_entries[:, None, :]
+        places = gaps.places[:, :, None] * d + gaps.places[:, None, :]
+        return np.bincount(places.ravel(), weights=to_numpy(found).ravel().astype(float), minlength=d * d)
+
+    total = sum(for_blocks(sum_of, cut(observed.shape[0], INVERTED_ROWS), precision))
     return from_numpy(total.reshape(d, d) / observed.shape[0], precision, dtype=precision.dtype)
 
 
