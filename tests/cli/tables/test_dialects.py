@@ -691,3 +691,13 @@ def test_groups_in_the_only_column_are_written_between_quotes(tmp_path):
     numbers = np.array([[78769.0], [503.0], [45893.0], [9004.0]])
     write_frame(output, iter([numbers]), Frame.of_whole(source), ".csv")
     assert output.read_text(encoding="utf-8") == 'x\n"78,769"\n"503"\n"45,893"\n"9,004"\n'
+
+
+@pytest.mark.parametrize("letter", [b"\x92", b"\xe4"])
+def test_letters_of_windows_after_the_first_rows_are_named(short_beginnings, tmp_path, letter):
+    text = b"a,b\n" + b"".join(b"%d,x\n" % number for number in range(40)) + b"40,it" + letter + b"s\n"
+    path = tmp_path / "table.csv"
+    path.write_bytes(text)
+    with pytest.raises(CommandError, match="--encoding cp1252"):
+        list(open_source(path).columns([1]))
+    assert list(open_source(path, TableOptions(encoding="cp1252")).columns([1]))[-1][0][-1].as_py().startswith("it")

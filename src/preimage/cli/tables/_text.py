@@ -141,11 +141,17 @@ def decoded(blocks: Iterator[bytes], encoding: str) -> Iterator[bytes]:
         try:
             block = held + (block if decoder is None else decoder.decode(block).encode("utf-8"))
         except UnicodeError as error:
-            raise FileError(f"its bytes are not {encoding}. Try --encoding latin-1.") from error
+            raise _of_bytes(encoding) from error
         held = b"\r" if block.endswith(b"\r") else b""
         yield unified(block[: len(block) - len(held)])
     if held:
         yield b"\n"
+
+
+def _of_bytes(encoding: str) -> FileError:
+    """What to say of bytes that are none of an encoding: Windows' own first, since Latin-1 lacks its apostrophes."""
+    other = "latin-1" if codecs.lookup(encoding).name == "cp1252" else "cp1252"
+    return FileError(f"its bytes are not {encoding}. Try --encoding {other}.")
 
 
 def unified(block: bytes) -> bytes:
@@ -348,7 +354,7 @@ class TextRows:
             if "Empty CSV" in str(error):
                 return
             if "UTF8" in str(error):
-                raise FileError(f"its bytes are not {dialect.encoding}. Try --encoding latin-1.") from error
+                raise _of_bytes(dialect.encoding) from error
             raise FileError(" ".join(str(error).split())) from error
 
     def lines(self) -> Iterator[bytes]:
