@@ -596,7 +596,7 @@ class FeatureSpaceNeighborsClassifier(AnyDeviceClassifierMixin, Voting):
     ----------
     classes_ : array of shape (c,)
         Class labels.
-    route_, recall_, certified_, landmarks_, kernel_, n_samples_fit_
+    route_, recall_, certified_, landmarks_, component_indices_, kernel_, n_samples_fit_
         As in `FeatureSpaceNeighbors`.
     n_features_in_, feature_names_in_
         As in scikit-learn.
@@ -688,7 +688,7 @@ class FeatureSpaceNeighborsRegressor(RegressorMixin, Voting):
 
     Attributes
     ----------
-    route_, recall_, certified_, landmarks_, kernel_, n_samples_fit_
+    route_, recall_, certified_, landmarks_, component_indices_, kernel_, n_samples_fit_
         As in `FeatureSpaceNeighbors`.
     n_features_in_, feature_names_in_
         As in scikit-learn.

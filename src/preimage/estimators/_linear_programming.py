@@ -237,7 +237,8 @@ class LinearProgrammingClassifier(ClassesOfMachine, LinearProgrammingModel):
     classes_ : array of shape (n_classes,)
     dual_coef_ : array of shape (s, 1) for two classes, else (s, n_classes)
         Coefficients on the points that some function uses.
-    expansion_, support_, intercept_, objective_, gap_, landmarks_, n_offered_, residual_fraction_, kernel_
+    expansion_, support_, intercept_, objective_, gap_, landmarks_, component_indices_, n_offered_, residual_fraction_,
+    kernel_
         As in `LinearProgrammingRegressor`.
     n_features_in_, feature_names_in_
         As in scikit-learn.

@@ -522,8 +522,8 @@ class SparseGreedyClassifier(ClassesOfMachine, SparseGreedyModel):
     dual_coef_ : array of shape (m, 1) for two classes, else (m, n_classes)
     objective_, duality_gap_ : arrays, or None
         One number per function, and one for all with loss="logistic".
-    landmarks_, residual_fraction_, expansion_, intercept_, alpha_, alphas_, loo_errors_, n_iter_, kernel_,
-    relevance_, has_column_widths_, n_features_in_
+    landmarks_, component_indices_, residual_fraction_, expansion_, intercept_, alpha_, alphas_, loo_errors_, n_iter_,
+    kernel_, relevance_, has_column_widths_, n_features_in_
         As in `SparseGreedyRegressor`; errors are those of the targets ±1.
 
     See Also
