@@ -11,8 +11,8 @@ from _project import ROOT, URLS
 
 import preimage
 
-# A megabyte and a half: far from PyPI's limit of 100 MB, and a picture or a data set more would be noticed. Sources come
-# with the records and pictures of the site, which tests read.
+# A megabyte and a half: far from PyPI's limit of 100 MB, and a picture or a data set more would be noticed. Sources
+# come with the records and pictures of the site, which tests read.
 LARGEST, LARGEST_SOURCES = 1_500_000, 10_000_000
 
 
@@ -48,7 +48,7 @@ def test_the_source_distribution_has_sources_and_what_their_tests_read(sdist):
     assert wanted <= names
     assert tracked_files("src/preimage", "tests", "docs", "examples", "benchmarks") <= names
     # Neither what builds and runs leave behind, nor anything that is not under version control.
-    assert not {name for name in names if "__pycache__" in name or "_build/" in name or name.startswith(("dist/", "demo/"))}
+    assert not {name for name in names if "__pycache__" in name or "_build/" in name or name.startswith("demo/")}
 
 
 def test_tests_run_from_the_source_distribution(sdist, tmp_path):

@@ -23,7 +23,9 @@ def answers(version):
     return json.loads((FILES / version / "answers.json").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize(("version", "name"), [(version, name) for version in VERSIONS for name in answers(version)["models"]])
+@pytest.mark.parametrize(
+    ("version", "name"), [(version, name) for version in VERSIONS for name in answers(version)["models"]]
+)
 def test_a_file_of_an_earlier_version_is_read_and_answers_as_it_did(version, name):
     known = answers(version)
     queries = np.array(known["queries"])
