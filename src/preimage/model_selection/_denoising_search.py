@@ -62,8 +62,8 @@ SEARCH_STEPS = 100
 # of the search on a few hundred rows are so small that threads wait for the interpreter.
 TARGET_ENTRIES = 2**22
 # Multiplications of the first step of a solve for each thread that is used. Later steps have a fraction of that, and a
-# part of each is the interpreter's, which one thread has at a time: 500 digits have eight threads, 2.5 times as fast as
-# one with six of them. With ten times less, sixteen threads would wait for the interpreter.
+# part of each is the interpreter's, which one thread has at a time: 500 digits have eight threads, 2.4 times as fast as
+# one, and four are nearly as fast. With ten times less, sixteen threads would wait for the interpreter.
 WORK_PER_THREAD = 10**7
 # Models of the widths that are fitted at a time, at least, and entries of a Gram matrix for each more: a step of their
 # eigensolvers takes a tenth of a millisecond on 400 rows. Sixteen such fits at a time took longer than eight.
