@@ -22,6 +22,7 @@ def minimized(
     alpha: float | str | np.ndarray,
     intercept: bool,
     unit: float,
+    start: np.ndarray | None = None,
 ) -> ConvexMachine:
     """The minimum on landmarks, to the tolerance of an estimator, which gets the attributes that say how it went."""
     fitted = ConvexMachine.fit(
@@ -37,6 +38,7 @@ def minimized(
         max_iter=int(estimator.max_iter),
         max_memory=estimator.max_memory,
         unit=unit,
+        start=start,
     )
     refuse_overflowing_fit("objective_", fitted.objective)
     if not fitted.converged:

@@ -95,8 +95,7 @@ class LandmarkMachine(ReportsProgress, Estimator, ABC):
         check_parameters(self)
         rows = self._read(X, y, sample_weight)
         targets = self._targets(rows.y)
-        landmarks = self._select(rows.kernel, rows.inputs)
-        fitted = self._solve(rows, landmarks, targets)
+        fitted, landmarks = self._solve_on(rows, self._select(rows.kernel, rows.inputs), targets)
         self.expansion_, self.intercept_, self.kernel_ = fitted.expansion, fitted.intercept, rows.kernel
         indices = None if landmarks.indices is None else rows.numbers[landmarks.indices]
         self.landmarks_ = replace(landmarks, indices=indices, factor=None)
@@ -106,6 +105,10 @@ class LandmarkMachine(ReportsProgress, Estimator, ABC):
     def residual_fraction_(self) -> float:
         """Fraction of the trace of the kernel that the landmarks leave."""
         return self.landmarks_.residual_fraction
+
+    def _solve_on(self, rows: "LabelledRows", landmarks: Landmarks, targets: np.ndarray) -> tuple[Any, Landmarks]:
+        """The functions, and those of the landmarks that they are on."""
+        return self._solve(rows, landmarks, targets), landmarks
 
     @abstractmethod
     def _solve(self, rows: "LabelledRows", landmarks: Landmarks, targets: np.ndarray) -> Any:

@@ -14,7 +14,7 @@ from preimage._engine.typing import Array, Rows, Targets
 from preimage._engine.validation import check_points, check_weights
 from preimage._engine.warnings import warn_user
 from preimage._models.regression import STREAMS, LandmarkRidge, SquaredStream, StreamFit, nested_frame
-from preimage.estimators._kernel_input import batch_rng, is_precomputed
+from preimage.estimators._kernel_input import batch_rng, is_auto, is_precomputed
 from preimage.feature_space import Expansion
 from preimage.kernels import Kernel
 from preimage.landmarks import Landmarks, LandmarkSelector
@@ -129,6 +129,11 @@ def learns_from_streams(estimator: Any) -> bool:
 def check_stream_settings(estimator: Any) -> float:
     """The penalty of a stream."""
     name = type(estimator).__name__
+    if is_auto(estimator.landmarks):
+        raise ValueError(
+            f"{name}.partial_fit needs a number of landmarks or a selector, as left-out losses are those of rows that "
+            "a stream no longer has; got landmarks='auto'. Choose by fit on the first rows: `len(model.landmarks_)`."
+        )
     if isinstance(estimator.alpha, str) or np.ndim(estimator.alpha):
         raise ValueError(
             f"{name}.partial_fit needs a number as alpha, as left-out errors are those of rows that a stream no longer "
@@ -179,6 +184,7 @@ def learn(estimator: Any, batch: Batch, kernel: Kernel, selector: LandmarkSelect
     estimator.expansion_, estimator.intercept_, estimator.kernel_ = stream.expansion, stream.intercept, stream.kernel
     estimator.alpha_, estimator.alphas_, estimator.loo_errors_ = alpha, None, None
     estimator.objective_, estimator.duality_gap_, estimator.n_iter_ = None, None, stream.fit.n_iter
+    estimator.left_out_curve_ = None
     estimator._regression = stream.regression
 
 
