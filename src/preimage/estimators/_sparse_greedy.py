@@ -1,7 +1,7 @@
 """Regression and classification by any convex loss on few basis functions."""
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, Self, cast
@@ -22,6 +22,7 @@ from preimage._engine.validation import (
     check_model_inputs,
     check_parameters,
     count_rows,
+    generator,
 )
 from preimage._models.machines import Logistic
 from preimage._models.regression import (
@@ -30,8 +31,10 @@ from preimage._models.regression import (
     LandmarkRidge,
     LeftOutCurve,
     Loss,
+    RowForces,
     SoftmaxLoss,
     is_settled,
+    nested_frame,
     numbers_to_try,
 )
 from preimage.estimators._classifier import class_codes, with_class_weights
@@ -52,6 +55,7 @@ from preimage.estimators._machine_streams import (
     next_batch,
     warn_of_fit,
 )
+from preimage.estimators._refined_fit import Fit, Fitted, measured, refined, values_of_rows
 from preimage.landmarks import Landmarks, LandmarkSelector, SparseGreedy
 
 #: Why landmarks="auto" stops.
@@ -92,6 +96,7 @@ class SparseGreedyModel(LandmarkMachine):
         **LANDMARK_MACHINE_CONSTRAINTS,
         "landmarks": [*LANDMARK_MACHINE_CONSTRAINTS["landmarks"], StrOptions({"auto"})],
         "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"loo"}), "array-like"],
+        "refine": [Interval(Integral, 0, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "max_memory": [Interval(Real, 0, None, closed="neither"), str, None],
@@ -105,12 +110,15 @@ class SparseGreedyModel(LandmarkMachine):
     objective_: np.ndarray | None
     duality_gap_: np.ndarray | None
     left_out_curve_: LeftOutCurve | None
+    refinement_losses_: np.ndarray | None
     n_iter_: int
     _regression: LandmarkRidge | None
     fit_intercept: bool
+    refine: int
     tol: float
     max_iter: int
     max_memory: int | str | None
+    random_state: Seed
 
     @abstractmethod
     def _loss(self) -> Loss:
@@ -194,7 +202,51 @@ class SparseGreedyModel(LandmarkMachine):
         return SparseGreedy(DEFAULT_LANDMARKS) if is_auto(self.landmarks) else super()._selector()
 
     def _solve_on(self, rows: LabelledRows, landmarks: Landmarks, targets: np.ndarray) -> tuple[Any, Landmarks]:
-        self.left_out_curve_ = None
+        self.left_out_curve_ = self.refinement_losses_ = None
+        fitted, landmarks = self._solve_on_number(rows, landmarks, targets)
+        if not self.refine or len(landmarks) >= targets.shape[0]:
+            return fitted, landmarks
+        rng = generator(self.random_state)
+        better, losses = refined(rows, targets, landmarks, self._fit_of(rows), self._loss_of_values(), self.refine, rng)
+        self.refinement_losses_ = losses
+        if better is landmarks:
+            return fitted, landmarks
+        return self._solve(rows, better, targets), measured(better, rows, nested_frame(rows.kernel, better.points))
+
+    def _loss_of_values(self) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+        return (lambda F, Y: (F - Y) ** 2) if self.loss == SQUARED else self._loss().value
+
+    def _fit_of(self, all_rows: LabelledRows) -> Fit:
+        """Fits with the penalty that was found, in proportion to the weights of the rows."""
+        total = lambda rows: rows.y.shape[0] if rows.weights is None else rows.weights.sum()
+        relative = self.alpha_ / total(all_rows)
+
+        def fit(rows: LabelledRows, landmarks: Landmarks, targets: np.ndarray) -> Fitted:
+            alpha = float(relative * total(rows))
+            if self.loss != SQUARED:
+                machine = minimized(
+                    self,
+                    rows,
+                    landmarks,
+                    targets,
+                    self._loss(),
+                    alpha=alpha,
+                    intercept=self.fit_intercept,
+                    unit=self._unit(targets),
+                )
+                stiffness = machine.stiffness.mean(axis=1)
+                return Fitted(machine.expansion, machine.intercept, RowForces(machine.pulls, stiffness, alpha))
+            weights = np.ones(targets.shape[0]) if rows.weights is None else rows.weights
+            given = (rows.kernel, landmarks.points, rows.inputs, targets, rows.weights)
+            ridge = LandmarkRidge.fit(*given, alpha=alpha, intercept=self.fit_intercept)
+            F = values_of_rows(ridge.expansion, ridge.intercept, rows.inputs)
+            forces = RowForces(2 * weights[:, None] * (targets - F), 2 * weights, alpha)
+            return Fitted(ridge.expansion, ridge.intercept, forces)
+
+        return fit
+
+    def _solve_on_number(self, rows: LabelledRows, landmarks: Landmarks, targets: np.ndarray) -> tuple[Any, Landmarks]:
+        """The functions on the landmarks that were chosen, or on as many of them as left-out losses ask for."""
         if not is_auto(self.landmarks) or len(landmarks) == 0:
             return self._solve(rows, landmarks, targets), landmarks
         if self.loss == SQUARED:
@@ -324,6 +376,10 @@ class SparseGreedyRegressor(ValuesOfMachine, SparseGreedyModel):
         The fraction q, between 0 and 1, of loss="quantile"; 0.5 is the median.
     fit_intercept : bool, default=True
         Whether to add a constant b that is not penalised; `KernelRidge` has none.
+    refine : int, default=0
+        The most rounds in which landmarks are replaced: a quarter as many rows join that lower the objective most, and
+        those leave without which it rises least. Rounds are tried on four fifths of the rows first, and as many are
+        made as lower the loss of the others most, none if none does. A round takes two further fits.
     tol : float, default=1e-6
         Largest gap to the minimum, relative to the objective, for losses other than "squared". Iterations go on to a
         ten-thousandth of it where rounding errors allow, since values differ from those of the minimum by about its
@@ -357,6 +413,9 @@ class SparseGreedyRegressor(ValuesOfMachine, SparseGreedyModel):
     left_out_curve_ : LeftOutCurve, or None
         With ``landmarks="auto"``: the numbers of landmarks, `n_landmarks`, their mean left-out losses, `loss`, and the
         `standard_error` of these means over rows.
+    refinement_losses_ : array, or None
+        With `refine`: mean losses of the rows on which rounds were judged, after 0, 1, 2, … rounds; empty where there
+        are too few rows to judge by.
     objective_ : array of shape (n_targets,), or None
         The minimum; None for the squared loss.
     duality_gap_ : array of shape (n_targets,), or None
@@ -421,6 +480,7 @@ class SparseGreedyRegressor(ValuesOfMachine, SparseGreedyModel):
         epsilon: float = 0.1,
         quantile: float = 0.5,
         fit_intercept: bool = True,
+        refine: int = 0,
         tol: float = 1e-6,
         max_iter: int = 200,
         max_memory: int | str | None = None,
@@ -438,6 +498,7 @@ class SparseGreedyRegressor(ValuesOfMachine, SparseGreedyModel):
         self.epsilon = epsilon
         self.quantile = quantile
         self.fit_intercept = fit_intercept
+        self.refine = refine
         self.tol = tol
         self.max_iter = max_iter
         self.max_memory = max_memory
@@ -525,7 +586,7 @@ class SparseGreedyClassifier(ClassesOfMachine, SparseGreedyModel):
         As in `SparseGreedyRegressor`.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes, which multiply those of rows; "balanced" gives all classes the same total.
-    fit_intercept, tol, max_iter, max_memory, verbose, random_state
+    fit_intercept, refine, tol, max_iter, max_memory, verbose, random_state
         As in `SparseGreedyRegressor`.
 
     Attributes
@@ -534,8 +595,8 @@ class SparseGreedyClassifier(ClassesOfMachine, SparseGreedyModel):
     dual_coef_ : array of shape (m, 1) for two classes, else (m, n_classes)
     objective_, duality_gap_ : arrays, or None
         One number per function, and one for all with loss="logistic".
-    landmarks_, residual_fraction_, expansion_, intercept_, alpha_, alphas_, loo_errors_, left_out_curve_, n_iter_,
-    kernel_, n_features_in_
+    landmarks_, residual_fraction_, expansion_, intercept_, alpha_, alphas_, loo_errors_, left_out_curve_,
+    refinement_losses_, n_iter_, kernel_, n_features_in_
         As in `SparseGreedyRegressor`; errors are those of the targets ±1.
 
     See Also
@@ -578,6 +639,7 @@ class SparseGreedyClassifier(ClassesOfMachine, SparseGreedyModel):
         alpha: Any = 1.0,
         class_weight: dict | str | None = None,
         fit_intercept: bool = True,
+        refine: int = 0,
         tol: float = 1e-6,
         max_iter: int = 200,
         max_memory: int | str | None = None,
@@ -594,6 +656,7 @@ class SparseGreedyClassifier(ClassesOfMachine, SparseGreedyModel):
         self.alpha = alpha
         self.class_weight = class_weight
         self.fit_intercept = fit_intercept
+        self.refine = refine
         self.tol = tol
         self.max_iter = max_iter
         self.max_memory = max_memory
