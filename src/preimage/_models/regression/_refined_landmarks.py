@@ -13,7 +13,7 @@ from preimage._engine.rows import sum_rows
 from preimage._engine.typing import Array, Rows
 from preimage._models.regression._landmark_ridge import nested_frame
 from preimage._models.regression._solution import factor
-from preimage.feature_space import Expansion
+from preimage.feature_space import Expansion, Gram
 from preimage.kernels import Kernel
 
 # Candidates for each landmark that is to join, and at least: kernel values with them cost as much as those with the
@@ -65,7 +65,7 @@ def rows_to_add(
     of_block = partial(_gradient_and_curvature, kernel=kernel, candidates=candidates, frame=frame, along=along)
     found = sum_rows(of_block, X, forces.pulls, forces.stiffness, rows=BLOCK_ROWS, device_of=frame.coefficients)
     gradient, curvature = found[:, :-size], found[:, -size:]
-    left = _double(kernel(candidates, candidates)) - _double(along @ along.T)
+    left = _double(Gram(kernel, candidates).dense()) - _double(along @ along.T)
     diagonal = _double(kernel.diagonal(candidates))
     is_open = np.diagonal(left) > LEAST_LEFT * diagonal
     return numbers[_largest_falls(curvature + 2 * forces.alpha * left, gradient, is_open, count)]
@@ -92,7 +92,7 @@ def _gradient_and_curvature(
     rows: Array, pulls: np.ndarray, d: np.ndarray, *, kernel: Kernel, candidates: Array, frame: Expansion, along: Array
 ) -> np.ndarray:
     rows = rows if kernel.points_are_row_numbers else as_points(rows)
-    R = _double(kernel(rows, candidates) - frame(rows) @ along.T)
+    R = _double(Gram(kernel, rows, candidates).dense() - frame(rows) @ along.T)
     return np.concatenate([R.T @ pulls, (R * d[:, None]).T @ R], axis=1)
 
 
