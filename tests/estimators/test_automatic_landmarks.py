@@ -56,12 +56,6 @@ def test_a_fit_on_given_landmarks_has_no_curve():
     assert SparseGreedyRegressor(10, gamma=1.0).fit(X, y).left_out_curve_ is None
 
 
-def test_streams_need_a_number():
-    X, y = problem(SparseGreedyRegressor)
-    with pytest.raises(ValueError, match="needs a number of landmarks"):
-        SparseGreedyRegressor("auto").partial_fit(X, y)
-
-
 def test_noise_needs_few_landmarks():
     """Where nothing is to be learned, more landmarks are no better; few are taken in most samples."""
     numbers = []

@@ -87,7 +87,7 @@ def test_classes_may_be_missing_in_batches(loss):
     fitted, model = SparseGreedyClassifier(40, **options).fit(X, Y), SparseGreedyClassifier(40, **options)
     for turn in range(6):
         missing = "cab"[turn % 3]
-        part = np.flatnonzero(Y != missing)[turn // 3 :: 2]
+        part = np.flatnonzero(missing != Y)[turn // 3 :: 2]
         model.partial_fit(X[part], Y[part], classes=["a", "b", "c"])
     assert list(model.classes_) == ["a", "b", "c"]
     assert abs(model.score(X, Y) - fitted.score(X, Y)) < 0.06
@@ -123,9 +123,16 @@ def test_other_losses_have_no_stream(loss):
     assert not hasattr(SparseGreedyClassifier(kernel="precomputed"), "partial_fit")
 
 
+@pytest.mark.parametrize("options", [{"alpha": "loo"}, {"alpha": [0.1, 1.0]}, {"landmarks": "auto"}])
+def test_what_left_out_rows_decide_is_not_found_in_a_stream(options):
+    model = SparseGreedyClassifier(**options)
+    assert not hasattr(model, "partial_fit")
+    with pytest.raises(AttributeError) as caught:
+        model.partial_fit(X, Y)
+    assert "left-out errors are those of rows" in str(caught.value.__cause__)
+
+
 def test_settings_that_need_all_rows_are_refused():
-    with pytest.raises(ValueError, match="needs a number as alpha"):
-        SparseGreedyClassifier(10, alpha="loo").partial_fit(X, Y)
     with pytest.raises(ValueError, match="cannot balance classes"):
         SparseGreedyClassifier(10, class_weight="balanced").partial_fit(X, Y)
     model = SparseGreedyRegressor(10, gamma=0.5).partial_fit(X, T)

@@ -116,6 +116,11 @@ def why_no_stream(estimator: Any) -> str | None:
         return "needs the kernel itself, not values among the rows of one batch"
     if estimator.loss not in STREAMS:
         return f"needs loss='squared' or 'logistic'; loss={estimator.loss!r} has no summary of rows that are gone"
+    left_out = "as left-out errors are those of rows that a stream no longer has; `fit` on the first rows finds it"
+    if is_auto(estimator.landmarks):
+        return f"needs a number of landmarks or a selector, not 'auto', {left_out}"
+    if isinstance(estimator.alpha, str) or np.ndim(estimator.alpha):
+        return f"needs a number as alpha, {left_out}; got alpha={estimator.alpha!r}"
     return None
 
 
@@ -126,24 +131,13 @@ def learns_from_streams(estimator: Any) -> bool:
     return True
 
 
-def check_stream_settings(estimator: Any) -> float:
-    """The penalty of a stream."""
-    name = type(estimator).__name__
-    if is_auto(estimator.landmarks):
-        raise ValueError(
-            f"{name}.partial_fit needs a number of landmarks or a selector, as left-out losses are those of rows that "
-            "a stream no longer has; got landmarks='auto'. Choose by fit on the first rows: `len(model.landmarks_)`."
-        )
-    if isinstance(estimator.alpha, str) or np.ndim(estimator.alpha):
-        raise ValueError(
-            f"{name}.partial_fit needs a number as alpha, as left-out errors are those of rows that a stream no longer "
-            f"has; got alpha={estimator.alpha!r}. Choose it by fit on the first rows: its `alpha_` is the number."
-        )
+def check_stream_settings(estimator: Any) -> None:
+    """Refuse settings that the classes of one batch cannot meet."""
     if isinstance(getattr(estimator, "class_weight", None), str):
         raise ValueError(
-            f"{name}.partial_fit cannot balance classes it has not seen; give class_weight as a dict, or weights."
+            f"{type(estimator).__name__}.partial_fit cannot balance classes it has not seen; give class_weight as a "
+            "dict, or weights."
         )
-    return float(estimator.alpha)
 
 
 def warn_of_fit(estimator: Any) -> None:
