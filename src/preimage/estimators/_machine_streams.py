@@ -56,7 +56,7 @@ class MachineStream:
         n = batch.targets.shape[0]
         if not are_kept(n, landmarks, selector):
             return cls(kernel, landmarks, frame, fit, n, None, None)
-        return cls(kernel, landmarks, frame, fit, n, SeenRows.of(batch.X, batch.weights), batch.targets)
+        return cls(kernel, landmarks, frame, fit, n, SeenRows.of(batch.X, batch.weights), batch.targets.copy())
 
     def after(self, batch: Batch, selector: LandmarkSelector, rng: np.random.Generator, begin: Any) -> MachineStream:
         """After a further batch, whose rows may become landmarks."""

@@ -11,7 +11,7 @@ from preimage._engine.arrays import as_points, concat_rows, in_memory, take_rows
 from preimage._engine.progress import stage
 from preimage._engine.rows import map_rows, sum_rows
 from preimage._engine.typing import Array, Rows
-from preimage._models.regression import RowForces, importance, rows_to_add
+from preimage._models.regression import RowDerivatives, importance, rows_to_add
 from preimage.estimators._landmark_machine import LabelledRows
 from preimage.feature_space import Expansion
 from preimage.landmarks import Landmarks
@@ -35,7 +35,7 @@ class Fitted:
 
     expansion: Expansion
     intercept: Array
-    forces: RowForces
+    derivatives: RowDerivatives
 
     def loss(self, rows: LabelledRows, targets: np.ndarray, value: LossOfValues) -> float:
         """Mean loss of other rows."""
@@ -43,6 +43,8 @@ class Fitted:
         return float(np.average(np.mean(value(F, targets), axis=1), weights=rows.weights))
 
 
+# Of rows, landmarks, targets and a penalty; without it, in proportion to the weights of the rows.
+Refit = Callable[[LabelledRows, Landmarks, np.ndarray, float], Fitted]
 Fit = Callable[[LabelledRows, Landmarks, np.ndarray], Fitted]
 
 
@@ -50,8 +52,9 @@ def refined(
     rows: LabelledRows,
     targets: np.ndarray,
     landmarks: Landmarks,
-    fit: Fit,
+    refit: Refit,
     value: LossOfValues,
+    alpha: float,
     rounds: int,
     rng: np.random.Generator,
 ) -> tuple[Landmarks, np.ndarray]:
@@ -59,13 +62,16 @@ def refined(
 
     Parameters
     ----------
-    fit : callable
-        Fits functions on landmarks to rows and targets.
+    refit : callable
+        Fits functions on landmarks to rows and targets with a penalty.
     value : callable
         The loss ℓ(f, y) of values and targets, both (n, k).
+    alpha : float
+        The penalty for all rows; for some of them it is smaller in proportion to their weights.
     rounds : int
         The most rounds.
     """
+    fit: Fit = lambda some, chosen, Y: refit(some, chosen, Y, alpha * _total(some) / _total(rows))
     n = targets.shape[0]
     chosen = rng.permutation(n) if n <= MOST_JUDGED else rng.choice(n, MOST_JUDGED, replace=False)
     judged, others = np.split(chosen, [chosen.size // LEFT_OUT])
@@ -94,7 +100,7 @@ def _round(
 ) -> tuple[Landmarks, Fitted]:
     """More landmarks, as the loss asks for them, and then as many fewer."""
     kernel, m = rows.kernel, len(landmarks)
-    new = rows_to_add(kernel, landmarks.points, rows.inputs, fitted.forces, max(1, m // REPLACED), rng)
+    new = rows_to_add(kernel, landmarks.points, rows.inputs, fitted.derivatives, max(1, m // REPLACED), rng)
     if not new.size:
         return landmarks, fitted
     points = concat_rows(landmarks.points, _rows_at(rows, new))
@@ -102,11 +108,15 @@ def _round(
     more = replace(landmarks, points=points, indices=indices, factor=None, residuals_path=None, reason=REFINED)
     wide = fit(rows, more, targets)
     coefficients = to_numpy(wide.expansion.coefficients).astype(np.float64)
-    worth = importance(kernel, points, rows.inputs, wide.forces, coefficients)
+    worth = importance(kernel, points, rows.inputs, wide.derivatives, coefficients)
     kept = np.sort(np.argsort(worth)[len(worth) - m :])
     indices = None if indices is None else indices[kept]
     fewer = replace(more, points=take_rows(points, kept), indices=indices)
     return fewer, fit(rows, fewer, targets)
+
+
+def _total(rows: LabelledRows) -> float:
+    return float(rows.y.shape[0] if rows.weights is None else rows.weights.sum())
 
 
 def measured(landmarks: Landmarks, rows: LabelledRows, frame: Expansion) -> Landmarks:

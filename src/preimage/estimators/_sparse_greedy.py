@@ -2,9 +2,10 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from numbers import Integral, Real
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import is_classifier
@@ -28,15 +29,15 @@ from preimage._models.machines import Logistic
 from preimage._models.regression import (
     CLASSIFICATION_LOSSES,
     REGRESSION_LOSSES,
+    ConvexMachine,
     LandmarkRidge,
     LeftOutCurve,
     Loss,
-    RowForces,
+    RowDerivatives,
     SoftmaxLoss,
-    is_settled,
     nested_frame,
-    numbers_to_try,
 )
+from preimage.estimators._automatic_landmarks import as_left_out_losses_ask, curve_of_doubled
 from preimage.estimators._classifier import class_codes, with_class_weights
 from preimage.estimators._convex_fit import minimized
 from preimage.estimators._kernel_input import DEFAULT_LANDMARKS, is_auto
@@ -55,11 +56,9 @@ from preimage.estimators._machine_streams import (
     next_batch,
     warn_of_fit,
 )
-from preimage.estimators._refined_fit import Fit, Fitted, measured, refined, values_of_rows
+from preimage.estimators._refined_fit import Fitted, measured, refined, values_of_rows
 from preimage.landmarks import Landmarks, LandmarkSelector, SparseGreedy
 
-#: Why landmarks="auto" stops.
-LEFT_OUT = "left-out losses"
 #: The loss whose minimum is a system of equations, with its own machinery for numbers of landmarks.
 SQUARED = "squared"
 
@@ -203,12 +202,24 @@ class SparseGreedyModel(LandmarkMachine):
 
     def _solve_on(self, rows: LabelledRows, landmarks: Landmarks, targets: np.ndarray) -> tuple[Any, Landmarks]:
         self.left_out_curve_ = self.refinement_losses_ = None
-        fitted, landmarks = self._solve_on_number(rows, landmarks, targets)
+        is_automatic = is_auto(self.landmarks) and len(landmarks) > 0
+        if is_automatic and self.loss == SQUARED:
+            fitted = self._least_squares(rows, landmarks, targets)
+            self.left_out_curve_ = fitted.left_out_curve(
+                rows.inputs, targets, rows.weights, intercept=self.fit_intercept
+            )
+            landmarks = as_left_out_losses_ask(landmarks, self.left_out_curve_)
+        elif is_automatic:
+            fit = partial(self._minimized, rows, targets=targets, alpha=_penalties(self))
+            self.left_out_curve_ = curve_of_doubled(landmarks, fit, rows.weights)
+            landmarks = as_left_out_losses_ask(landmarks, self.left_out_curve_)
+        fitted = self._solve(rows, landmarks, targets)
         if not self.refine or len(landmarks) >= targets.shape[0]:
             return fitted, landmarks
         rng = generator(self.random_state)
-        better, losses = refined(rows, targets, landmarks, self._fit_of(rows), self._loss_of_values(), self.refine, rng)
-        self.refinement_losses_ = losses
+        better, self.refinement_losses_ = refined(
+            rows, targets, landmarks, self._refit, self._loss_of_values(), self.alpha_, self.refine, rng
+        )
         if better is landmarks:
             return fitted, landmarks
         return self._solve(rows, better, targets), measured(better, rows, nested_frame(rows.kernel, better.points))
@@ -216,90 +227,39 @@ class SparseGreedyModel(LandmarkMachine):
     def _loss_of_values(self) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
         return (lambda F, Y: (F - Y) ** 2) if self.loss == SQUARED else self._loss().value
 
-    def _fit_of(self, all_rows: LabelledRows) -> Fit:
-        """Fits with the penalty that was found, in proportion to the weights of the rows."""
-        total = lambda rows: rows.y.shape[0] if rows.weights is None else rows.weights.sum()
-        relative = self.alpha_ / total(all_rows)
+    def _refit(self, rows: LabelledRows, landmarks: Landmarks, targets: np.ndarray, alpha: float) -> Fitted:
+        """The functions on landmarks for one penalty, with the derivatives of their losses."""
+        if self.loss != SQUARED:
+            machine = self._minimized(rows, landmarks, targets=targets, alpha=alpha)
+            found = RowDerivatives(machine.multipliers, machine.stiffness.mean(axis=1), alpha)
+            return Fitted(machine.expansion, machine.intercept, found)
+        weights = np.ones(targets.shape[0]) if rows.weights is None else rows.weights
+        given = (rows.kernel, landmarks.points, rows.inputs, targets, rows.weights)
+        ridge = LandmarkRidge.fit(*given, alpha=alpha, intercept=self.fit_intercept)
+        errors = targets - values_of_rows(ridge.expansion, ridge.intercept, rows.inputs)
+        found = RowDerivatives(2 * weights[:, None] * errors, 2 * weights, alpha)
+        return Fitted(ridge.expansion, ridge.intercept, found)
 
-        def fit(rows: LabelledRows, landmarks: Landmarks, targets: np.ndarray) -> Fitted:
-            alpha = float(relative * total(rows))
-            if self.loss != SQUARED:
-                machine = minimized(
-                    self,
-                    rows,
-                    landmarks,
-                    targets,
-                    self._loss(),
-                    alpha=alpha,
-                    intercept=self.fit_intercept,
-                    unit=self._unit(targets),
-                )
-                stiffness = machine.stiffness.mean(axis=1)
-                return Fitted(machine.expansion, machine.intercept, RowForces(machine.pulls, stiffness, alpha))
-            weights = np.ones(targets.shape[0]) if rows.weights is None else rows.weights
-            given = (rows.kernel, landmarks.points, rows.inputs, targets, rows.weights)
-            ridge = LandmarkRidge.fit(*given, alpha=alpha, intercept=self.fit_intercept)
-            F = values_of_rows(ridge.expansion, ridge.intercept, rows.inputs)
-            forces = RowForces(2 * weights[:, None] * (targets - F), 2 * weights, alpha)
-            return Fitted(ridge.expansion, ridge.intercept, forces)
-
-        return fit
-
-    def _solve_on_number(self, rows: LabelledRows, landmarks: Landmarks, targets: np.ndarray) -> tuple[Any, Landmarks]:
-        """The functions on the landmarks that were chosen, or on as many of them as left-out losses ask for."""
-        if not is_auto(self.landmarks) or len(landmarks) == 0:
-            return self._solve(rows, landmarks, targets), landmarks
-        if self.loss == SQUARED:
-            fitted = self._least_squares(rows, landmarks, targets)
-            curve = fitted.left_out_curve(rows.inputs, targets, rows.weights, intercept=self.fit_intercept)
-            landmarks = replace(landmarks.first(curve.smallest), reason=LEFT_OUT)
-            self.left_out_curve_ = curve
-            return self._solve(rows, landmarks, targets), landmarks
-        return self._doubled(rows, landmarks, targets)
-
-    def _doubled(self, rows: LabelledRows, landmarks: Landmarks, targets: np.ndarray) -> tuple[Any, Landmarks]:
-        """Fits on twice as many landmarks again and again, each from where the one before ended."""
-        numbers, losses, fits = [], [], {}
-        alpha, along = _penalties(self), None
-        for number in numbers_to_try(len(landmarks)):
-            fits[number] = fitted = minimized(
-                self,
-                rows,
-                landmarks.first(number),
-                targets,
-                self._loss(),
-                alpha=np.array([alpha]) if isinstance(alpha, float) else alpha,
-                intercept=self.fit_intercept,
-                unit=self._unit(targets),
-                start=along,
-            )
-            along = fitted.along
-            numbers.append(number)
-            losses.append(cast(np.ndarray, fitted.left_out))
-            self.left_out_curve_ = curve = LeftOutCurve.of_rows(numbers, losses, rows.weights)
-            if is_settled(curve):
-                break
-        fitted = fits[curve.smallest]
-        self._regression, self.alpha_ = None, fitted.alpha
-        is_given = isinstance(alpha, float)
-        self.alphas_, self.loo_errors_ = (None, None) if is_given else (fitted.alphas, fitted.loo_errors)
-        self.objective_, self.duality_gap_, self.n_iter_ = fitted.objective, fitted.gap, fitted.n_iter
-        return fitted, replace(landmarks.first(curve.smallest), reason=LEFT_OUT)
-
-    def _solve(self, rows: LabelledRows, landmarks: Landmarks, targets: np.ndarray) -> Any:
-        self.__dict__.pop("_stream", None)
-        if self.loss == SQUARED:
-            return self._least_squares(rows, landmarks, targets)
-        fitted = minimized(
+    def _minimized(
+        self, rows: LabelledRows, landmarks: Landmarks, *, targets: np.ndarray, alpha: Any, start: Any = None
+    ) -> ConvexMachine:
+        return minimized(
             self,
             rows,
             landmarks,
             targets,
             self._loss(),
-            alpha=_penalties(self),
+            alpha=alpha,
             intercept=self.fit_intercept,
             unit=self._unit(targets),
+            start=start,
         )
+
+    def _solve(self, rows: LabelledRows, landmarks: Landmarks, targets: np.ndarray) -> Any:
+        self.__dict__.pop("_stream", None)
+        if self.loss == SQUARED:
+            return self._least_squares(rows, landmarks, targets)
+        fitted = self._minimized(rows, landmarks, targets=targets, alpha=_penalties(self))
         self._regression = None
         self.alpha_, self.alphas_, self.loo_errors_ = fitted.alpha, fitted.alphas, fitted.loo_errors
         return fitted

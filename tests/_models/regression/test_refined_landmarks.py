@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from preimage._models.regression import LandmarkRidge
-from preimage._models.regression._refined_landmarks import RowForces, _largest_falls, importance, rows_to_add
+from preimage._models.regression._refined_landmarks import RowDerivatives, _largest_falls, importance, rows_to_add
 from preimage.kernels import Gaussian
 
 ALPHA = 0.1
@@ -25,15 +25,15 @@ def problem(seed=0, n=60):
     return X, np.column_stack([np.sin(2 * X[:, 0]), X[:, 1] * X[:, 0]]) + 0.1 * rng.normal(size=(n, 2))
 
 
-def forces(Y, F):
-    return RowForces(2 * (Y - F), np.full(len(Y), 2.0), ALPHA)
+def derivatives(Y, F):
+    return RowDerivatives(2 * (Y - F), np.full(len(Y), 2.0), ALPHA)
 
 
 def test_the_first_row_lowers_squares_most(rng):
     """The parabola is the objective for the squared loss: no other row would do better."""
     X, Y = problem()
     _, _, F = objective(X, Y, X[:8])
-    (best,) = rows_to_add(Gaussian(0.5), X[:8], X, forces(Y, F), 1, rng)
+    (best,) = rows_to_add(Gaussian(0.5), X[:8], X, derivatives(Y, F), 1, rng)
     found = [objective(X, Y, np.vstack([X[:8], X[[i]]]))[0] for i in range(8, 60)]
     assert best == 8 + int(np.argmin(found))
 
@@ -41,7 +41,7 @@ def test_the_first_row_lowers_squares_most(rng):
 def test_rows_lower_the_objective_one_after_another(rng):
     X, Y = problem(1)
     now, _, F = objective(X, Y, X[:8])
-    rows = rows_to_add(Gaussian(0.5), X[:8], X, forces(Y, F), 6, rng)
+    rows = rows_to_add(Gaussian(0.5), X[:8], X, derivatives(Y, F), 6, rng)
     assert len(set(rows)) == 6
     assert not set(rows) & set(range(8))
     falls = []
@@ -57,7 +57,7 @@ def test_rows_lower_the_objective_one_after_another(rng):
 def test_points_are_worth_what_the_objective_rises_without_them():
     X, Y = problem(2)
     now, fit, F = objective(X, Y, X[:8])
-    worth = importance(Gaussian(0.5), X[:8], X, forces(Y, F), fit.expansion.coefficients)
+    worth = importance(Gaussian(0.5), X[:8], X, derivatives(Y, F), fit.expansion.coefficients)
     rises = [objective(X, Y, np.delete(X[:8], j, axis=0))[0] - now for j in range(8)]
     assert_allclose(worth / 2, rises, rtol=1e-6)
 
@@ -65,8 +65,8 @@ def test_points_are_worth_what_the_objective_rises_without_them():
 def test_rows_that_are_landmarks_already_do_not_join(rng):
     X, Y = problem(3, n=12)
     _, _, F = objective(X, Y, X)
-    assert rows_to_add(Gaussian(0.5), X, X, forces(Y, F), 3, rng).size == 0
-    calm = RowForces(np.zeros((12, 2)), np.ones(12), ALPHA)
+    assert rows_to_add(Gaussian(0.5), X, X, derivatives(Y, F), 3, rng).size == 0
+    calm = RowDerivatives(np.zeros((12, 2)), np.ones(12), ALPHA)
     assert rows_to_add(Gaussian(0.5), X[:3], X, calm, 3, rng).size == 0
 
 

@@ -16,5 +16,5 @@ from preimage._models.regression._losses import (
     OneClassLoss,
     SoftmaxLoss,
 )
-from preimage._models.regression._refined_landmarks import RowForces, importance, rows_to_add
+from preimage._models.regression._refined_landmarks import RowDerivatives, importance, rows_to_add
 from preimage._models.regression._streams import STREAMS, LogisticStream, SquaredStream, StreamFit

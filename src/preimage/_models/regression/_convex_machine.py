@@ -63,7 +63,7 @@ class ConvexMachine:
         Whether gaps are as small as they may be, or as the precision allows.
     along : array of shape (p, k)
         Coefficients in the nested frame of the points, and the intercepts last where there are some; in NumPy.
-    pulls, stiffness : arrays of shape (n, k)
+    multipliers, stiffness : arrays of shape (n, k)
         Minus the derivative of the weighted losses by the values of the rows, and the second derivative; in NumPy.
     left_out : array of shape (n,) or None
         Left-out losses of the rows, when the penalty was chosen, for the one that was.
@@ -79,7 +79,7 @@ class ConvexMachine:
     n_iter: int
     converged: bool
     along: np.ndarray
-    pulls: np.ndarray
+    multipliers: np.ndarray
     stiffness: np.ndarray
     left_out: np.ndarray | None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -344,6 +344,7 @@ class LandmarkRidge:
         """
         features, all_weights = _features(self.stages, X), np.ones(Y.shape[0]) if weights is None else weights
         total = float(all_weights.sum())
+        unit = float(np.abs(Y).max(initial=0.0)) or 1.0  # fourth powers of errors are numbers in this unit
 
         def sums(rows: Array, targets: np.ndarray, w: np.ndarray) -> np.ndarray:
             along = to_numpy(features(rows)).astype(np.float64) - self.ridge.offsets
@@ -352,11 +353,12 @@ class LandmarkRidge:
             found = np.zeros(along.shape)
             for c in range(targets.shape[1]):
                 fits = self.ridge.constant[c] + np.cumsum(along * self.ridge.steps[:, c], axis=1)
-                found += ((targets[:, [c]] - fits) / kept) ** 2 / targets.shape[1]
+                found += ((targets[:, [c]] - fits) / unit / kept) ** 2 / targets.shape[1]
             return np.stack([w @ found, w**2 @ found, w**2 @ found**2])
 
         found = _over_blocks(sums, self.stages, (X, Y, all_weights))
-        return LeftOutCurve.of_sums(np.arange(1, found.shape[1] + 1), found[0], found[1], found[2], all_weights)
+        curve = LeftOutCurve.of_sums(np.arange(1, found.shape[1] + 1), found[0], found[1], found[2], all_weights)
+        return replace(curve, loss=curve.loss * unit**2, standard_error=curve.standard_error * unit**2)
 
     def staged_values(self, X: Array) -> Iterator[Array]:
         """Values (q, k) at the rows of X of the fits on the first 1, 2, …, m landmarks, one after another."""

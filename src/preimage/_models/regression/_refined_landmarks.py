@@ -26,52 +26,56 @@ BLOCK_ROWS = 4096
 
 
 @dataclass(frozen=True)
-class RowForces:
+class RowDerivatives:
     """The objective near functions, as the rows see it.
 
     Attributes
     ----------
-    pulls : array of shape (n, k)
+    multipliers : array of shape (n, k)
         Minus the derivative of the weighted loss of each row by its value.
     stiffness : array of shape (n,)
         The second derivative, on average over functions.
     alpha : float
     """
 
-    pulls: np.ndarray
+    multipliers: np.ndarray
     stiffness: np.ndarray
     alpha: float
 
 
 def rows_to_add(
-    kernel: Kernel, points: Array, X: Rows, forces: RowForces, count: int, rng: np.random.Generator
+    kernel: Kernel, points: Array, X: Rows, derivatives: RowDerivatives, count: int, rng: np.random.Generator
 ) -> np.ndarray:
     r"""Numbers of rows whose functions would lower the objective most, together, next to those of the points.
 
-    Of candidates c, drawn in proportion to what their rows pull, the parts :math:`\tilde k(x, c)` that the points leave
-    have the gradient :math:`g_c = \sum_i a_i \tilde k(x_i, c)` and the curvature
+    Of candidates c, drawn in proportion to the multipliers of their rows, the parts :math:`\tilde k(x, c)` that the
+    points leave have the gradient :math:`g_c = \sum_i a_i \tilde k(x_i, c)` and the curvature
     :math:`B = \sum_i d_i \tilde k(x_i, \cdot) \tilde k(x_i, \cdot)^\top + 2\alpha \tilde K`. Rows are taken one after
     another, each the one that lowers the parabola :math:`-g^\top\theta + \theta^\top B \theta/2` most with those
     before: a pivoted Cholesky factorisation of B whose pivot has the largest :math:`g_c^2 / B_{cc}`.
     """
-    force = np.sum(np.abs(forces.pulls), axis=1)
-    size = min(max(CANDIDATES * count, LEAST_CANDIDATES), int(np.count_nonzero(force)))
+    size_of = np.sum(np.abs(derivatives.multipliers), axis=1)
+    size = min(max(CANDIDATES * count, LEAST_CANDIDATES), int(np.count_nonzero(size_of)))
     if size == 0:
         return np.zeros(0, dtype=np.int64)
-    numbers = np.sort(rng.choice(force.size, size, replace=False, p=force / force.sum()))
+    numbers = np.sort(rng.choice(size_of.size, size, replace=False, p=size_of / size_of.sum()))
     frame = nested_frame(kernel, points)
     candidates = as_points(take_rows(X, numbers)) if not kernel.points_are_row_numbers else take_rows(X, numbers)
     along = frame(candidates)
     of_block = partial(_gradient_and_curvature, kernel=kernel, candidates=candidates, frame=frame, along=along)
-    found = sum_rows(of_block, X, forces.pulls, forces.stiffness, rows=BLOCK_ROWS, device_of=frame.coefficients)
+    found = sum_rows(
+        of_block, X, derivatives.multipliers, derivatives.stiffness, rows=BLOCK_ROWS, device_of=frame.coefficients
+    )
     gradient, curvature = found[:, :-size], found[:, -size:]
     left = _double(Gram(kernel, candidates).dense()) - _double(along @ along.T)
     diagonal = _double(kernel.diagonal(candidates))
     is_open = np.diagonal(left) > LEAST_LEFT * diagonal
-    return numbers[_largest_falls(curvature + 2 * forces.alpha * left, gradient, is_open, count)]
+    return numbers[_largest_falls(curvature + 2 * derivatives.alpha * left, gradient, is_open, count)]
 
 
-def importance(kernel: Kernel, points: Array, X: Rows, forces: RowForces, coefficients: np.ndarray) -> np.ndarray:
+def importance(
+    kernel: Kernel, points: Array, X: Rows, derivatives: RowDerivatives, coefficients: np.ndarray
+) -> np.ndarray:
     r"""How much the objective would rise without each point, to second order, the others being adjusted; shape (m,).
 
     It is :math:`\sum_k \beta_{jk}^2 / [H^{-1}]_{jj}` up to a half, with H the second derivative by coefficients.
@@ -82,18 +86,25 @@ def importance(kernel: Kernel, points: Array, X: Rows, forces: RowForces, coeffi
         G = _double(frame(as_points(rows) if not kernel.points_are_row_numbers else rows))
         return (G * d[:, None]).T @ G
 
-    S = sum_rows(of_block, X, forces.stiffness, rows=BLOCK_ROWS, device_of=frame.coefficients)
-    L = factor(S + 2 * forces.alpha * np.eye(len(S)))
+    S = sum_rows(of_block, X, derivatives.stiffness, rows=BLOCK_ROWS, device_of=frame.coefficients)
+    L = factor(S + 2 * derivatives.alpha * np.eye(len(S)))
     inverse = solve_triangular(L, _double(frame.coefficients).T, lower=True, check_finite=False)
     return np.sum(coefficients**2, axis=1) / np.maximum(np.sum(inverse**2, axis=0), np.finfo(float).tiny)
 
 
 def _gradient_and_curvature(
-    rows: Array, pulls: np.ndarray, d: np.ndarray, *, kernel: Kernel, candidates: Array, frame: Expansion, along: Array
+    rows: Array,
+    multipliers: np.ndarray,
+    d: np.ndarray,
+    *,
+    kernel: Kernel,
+    candidates: Array,
+    frame: Expansion,
+    along: Array,
 ) -> np.ndarray:
     rows = rows if kernel.points_are_row_numbers else as_points(rows)
     R = _double(Gram(kernel, rows, candidates).dense() - frame(rows) @ along.T)
-    return np.concatenate([R.T @ pulls, (R * d[:, None]).T @ R], axis=1)
+    return np.concatenate([R.T @ multipliers, (R * d[:, None]).T @ R], axis=1)
 
 
 def _largest_falls(B: np.ndarray, g: np.ndarray, is_open: np.ndarray, count: int) -> np.ndarray:
