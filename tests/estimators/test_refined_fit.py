@@ -102,3 +102,16 @@ def test_weights_are_repetitions():
     model = SparseGreedyRegressor(12, **options).fit(X, y, sample_weight=np.full(400, 2.0))
     other = SparseGreedyRegressor(12, **{**options, "alpha": 0.025}).fit(X, y)
     assert_allclose(model.predict(X), other.predict(X), atol=1e-6)
+
+
+@pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: f"{type(machine).__name__}, {machine.loss}")
+@pytest.mark.parametrize("alpha", [0.0, 1e300])
+def test_repeated_rows_and_any_penalty_have_a_model(machine, alpha):
+    """Most rows depend on landmarks already, and few are left that may join."""
+    is_regression = isinstance(machine, SparseGreedyRegressor)
+    X, y = problem(is_regression, n=30)
+    X, y = np.repeat(X, 5, axis=0), np.repeat(y, 5)
+    machine.set_params(gamma=1.0, alpha=alpha, refine=2, max_iter=200).fit(X, y)
+    assert machine.refinement_losses_.shape == (3,)
+    assert np.isfinite(machine.predict(X)).all()
+    assert len(machine.landmarks_) == 12
