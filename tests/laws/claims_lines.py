@@ -283,7 +283,7 @@ LINES = (
         labels="values",
     ),
     Line(
-        "SparseGreedyRegressor of a stream",
+        "SparseGreedyRegressor, a stream",
         lambda p: SparseGreedyRegressor(min(15, len(p.X)), alpha=chosen(p, 1e-2, 1.0), **p.parameters),
         ("chunks",),
         (
