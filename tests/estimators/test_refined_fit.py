@@ -50,17 +50,36 @@ def test_refined_landmarks_are_as_many_and_better(machine):
 
 
 def test_rounds_that_do_not_help_are_not_made(monkeypatch):
+    """Rounds that leave a single landmark are worse on rows left out, and the fit is that without them."""
     X, y = problem(True)
-    monkeypatch.setattr(_refined_fit, "rows_to_add", lambda *_: np.array([0, 1]))
-    monkeypatch.setattr(
-        _refined_fit, "importance", lambda *arguments: np.arange(14.0)[::-1] * 0 + (np.arange(14) >= 12)
-    )
+
+    def worse(rows, targets, landmarks, fitted, fit, rng):
+        return landmarks.first(1), fit(rows, landmarks.first(1), targets)
+
+    monkeypatch.setattr(_refined_fit, "_round", worse)
     options = {"gamma": 1.0, "alpha": 0.05}
     plain = SparseGreedyRegressor(12, **options).fit(X, y)
     model = SparseGreedyRegressor(12, refine=3, **options).fit(X, y)
-    if model.refinement_losses_.argmin() == 0:
-        assert_allclose(model.predict(X), plain.predict(X))
-        assert model.landmarks_.reason == plain.landmarks_.reason
+    assert model.refinement_losses_.argmin() == 0
+    assert_allclose(model.predict(X), plain.predict(X))
+    assert model.landmarks_.reason == plain.landmarks_.reason
+
+
+def test_as_many_rounds_are_made_as_help(monkeypatch):
+    """With judges that prefer the second round, two are made on all rows."""
+    X, y = problem(True)
+    counts, original = [], _refined_fit._round
+
+    def counted(rows, *arguments):
+        counts.append(rows.y.shape[0])
+        return original(rows, *arguments)
+
+    losses = iter([3.0, 2.0, 1.0, 2.0])
+    monkeypatch.setattr(_refined_fit, "_round", counted)
+    monkeypatch.setattr(_refined_fit.Fitted, "loss", lambda *_: next(losses))
+    model = SparseGreedyRegressor(12, refine=3, gamma=1.0, alpha=0.05).fit(X, y)
+    assert counts == [320, 320, 320, 400, 400]
+    assert_allclose(model.refinement_losses_, [3, 2, 1, 2])
 
 
 def test_few_rows_are_not_refined():

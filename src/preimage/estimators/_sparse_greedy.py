@@ -210,7 +210,7 @@ class SparseGreedyModel(LandmarkMachine):
             )
             landmarks = as_left_out_losses_ask(landmarks, self.left_out_curve_)
         elif is_automatic:
-            fit = partial(self._minimized, rows, targets=targets, alpha=_penalties(self))
+            fit = partial(self._minimized, rows, targets=targets, alpha=_penalties(self), warns=False)
             self.left_out_curve_ = curve_of_doubled(landmarks, fit, rows.weights)
             landmarks = as_left_out_losses_ask(landmarks, self.left_out_curve_)
         fitted = self._solve(rows, landmarks, targets)
@@ -230,7 +230,7 @@ class SparseGreedyModel(LandmarkMachine):
     def _refit(self, rows: LabelledRows, landmarks: Landmarks, targets: np.ndarray, alpha: float) -> Fitted:
         """The functions on landmarks for one penalty, with the derivatives of their losses."""
         if self.loss != SQUARED:
-            machine = self._minimized(rows, landmarks, targets=targets, alpha=alpha)
+            machine = self._minimized(rows, landmarks, targets=targets, alpha=alpha, warns=False)
             found = RowDerivatives(machine.multipliers, machine.stiffness.mean(axis=1), alpha)
             return Fitted(machine.expansion, machine.intercept, found)
         weights = np.ones(targets.shape[0]) if rows.weights is None else rows.weights
@@ -241,7 +241,14 @@ class SparseGreedyModel(LandmarkMachine):
         return Fitted(ridge.expansion, ridge.intercept, found)
 
     def _minimized(
-        self, rows: LabelledRows, landmarks: Landmarks, *, targets: np.ndarray, alpha: Any, start: Any = None
+        self,
+        rows: LabelledRows,
+        landmarks: Landmarks,
+        *,
+        targets: np.ndarray,
+        alpha: Any,
+        start: np.ndarray | None = None,
+        warns: bool = True,
     ) -> ConvexMachine:
         return minimized(
             self,
@@ -253,6 +260,7 @@ class SparseGreedyModel(LandmarkMachine):
             intercept=self.fit_intercept,
             unit=self._unit(targets),
             start=start,
+            warns=warns,
         )
 
     def _solve(self, rows: LabelledRows, landmarks: Landmarks, targets: np.ndarray) -> Any:
