@@ -140,7 +140,10 @@ def report(options, started):
     if options.record:
         from _measure import record
 
-        record(f"mnist_machines_{options.device}", values, settings, machine=found["machine"])
+        if options.device == "cuda":
+            record("mnist_machines_cuda", values, settings, machine=found["machine"])
+        else:
+            record("mnist_machines_cpu", values, settings, machine=found["machine"])
 
 
 def _row(name, found, svc):

@@ -29,6 +29,7 @@ from preimage._engine.arrays import (
     on_device,
     own_copy,
     squared_row_norms,
+    take_columns,
     take_rows,
     to_dense,
     to_device_of,
@@ -165,6 +166,9 @@ class TestOperations:
         assert_array_equal(to_numpy(concat_rows(array, array)), np.concatenate([X, X]))
         assert_array_equal(to_numpy(take_rows(array, numbers)), X[numbers])
         assert_array_equal(to_numpy(take_rows(xp.asarray(X[:, 0]), numbers)), X[numbers, 0])
+        columns = np.array([1, 0, 1])
+        assert_array_equal(to_dense(take_columns(host, columns)), X[:, columns])
+        assert_array_equal(to_numpy(take_columns(array, columns)), X[:, columns])
 
     def test_clamps_keep_missing_values(self, xp):
         values = X.copy()

@@ -14,6 +14,7 @@ from preimage._engine.linalg import (
     eigh_descending,
     fix_signs,
     graded_eigh,
+    inverse_of_triangle,
     is_semidefinite,
     low_rank_eigenpairs,
     numerical_rank,
@@ -24,6 +25,7 @@ from preimage._engine.linalg import (
     require_semidefinite,
     require_variance,
     semidefinite_tolerance,
+    solve_factored,
     squares,
     top_eigh,
     whitening_factor,
@@ -231,3 +233,14 @@ def test_small_eigenvalues_of_a_graded_matrix_are_right(rng, xp):
     assert_allclose(vectors.T @ vectors, np.eye(6), atol=1e-12)
     first = to_numpy(graded_eigh(xp.asarray(S), 3)[0])
     assert_allclose(first, values[:3], rtol=1e-9)
+
+
+def test_triangular_factors_solve_on_any_device(rng, xp):
+    """What is above the diagonal has no part in an inverse."""
+    A = rng.normal(size=(5, 5))
+    L = np.linalg.cholesky(A @ A.T + np.eye(5))
+    above = np.triu(np.ones((5, 5)), 1)
+    assert_allclose(to_numpy(inverse_of_triangle(xp.asarray(L + above))), np.linalg.inv(L), atol=1e-12)
+    for R in (rng.normal(size=5), rng.normal(size=(5, 2))):
+        expected = np.linalg.solve(L @ L.T, R)
+        assert_allclose(to_numpy(solve_factored(xp.asarray(L), xp.asarray(R))), expected, atol=1e-12)

@@ -123,9 +123,16 @@ def test_other_losses_have_no_stream(loss):
     assert not hasattr(SparseGreedyClassifier(kernel="precomputed"), "partial_fit")
 
 
+@pytest.mark.parametrize("options", [{"alpha": "loo"}, {"alpha": [0.1, 1.0]}, {"landmarks": "auto"}])
+def test_what_left_out_rows_decide_is_not_found_in_a_stream(options):
+    model = SparseGreedyClassifier(**options)
+    assert not hasattr(model, "partial_fit")
+    with pytest.raises(AttributeError) as caught:
+        model.partial_fit(X, Y)
+    assert "left-out errors are those of rows" in str(caught.value.__cause__)
+
+
 def test_settings_that_need_all_rows_are_refused():
-    with pytest.raises(ValueError, match="needs a number as alpha"):
-        SparseGreedyClassifier(10, alpha="loo").partial_fit(X, Y)
     with pytest.raises(ValueError, match="cannot balance classes"):
         SparseGreedyClassifier(10, class_weight="balanced").partial_fit(X, Y)
     model = SparseGreedyRegressor(10, gamma=0.5).partial_fit(X, T)
@@ -169,3 +176,27 @@ def test_streams_work_on_any_library(xp):
             here.partial_fit(X[part], Y[part], classes=["a", "b", "c"])
             there.partial_fit(xp.asarray(X[part]), Y[part], classes=["a", "b", "c"])
         assert_allclose(to_numpy(there.decision_function(xp.asarray(X))), here.decision_function(X), atol=1e-6)
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+@pytest.mark.parametrize("alpha", [0.0, 1e-300, 1e300])
+def test_any_penalty_has_a_model(loss, alpha):
+    """Also of rows that are repeated and separated; a huge one leaves the frequencies of the classes."""
+    rows, labels = np.repeat(X[:40], 3, axis=0), np.repeat(X[:40, 0] > 0.3, 3)
+    model = SparseGreedyClassifier(20, loss=loss, gamma=1.0, alpha=alpha)
+    for _ in range(3):
+        model.partial_fit(rows, labels)
+    assert np.isfinite(model.decision_function(X)).all()
+    if alpha < 1:
+        assert model.score(rows, labels) > 0.95
+    elif loss == "logistic":
+        assert_allclose(model.predict_proba(X)[:, 1], np.mean(labels), atol=1e-4)
+    else:
+        assert_allclose(model.decision_function(X), 2 * np.mean(labels) - 1, atol=1e-9)
+
+
+def test_constant_targets_stay_constant():
+    model = SparseGreedyRegressor(20, gamma=1.0)
+    for part in PARTS:
+        model.partial_fit(X[part], np.full(part.size, 3.0))
+    assert_allclose(model.predict(X), 3)

@@ -283,6 +283,17 @@ LINES = (
         labels="values",
     ),
     Line(
+        "SparseGreedyRegressor, a stream",
+        lambda p: SparseGreedyRegressor(min(15, len(p.X)), alpha=chosen(p, 1e-2, 1.0), **p.parameters),
+        ("chunks",),
+        (
+            features.residual_fraction_attribute_is_measured,
+            predictions.coefficients_minimise,
+            predictions.scores_are_recomputed,
+        ),
+        labels="values",
+    ),
+    Line(
         "SparseGreedyClassifier",
         lambda p: SparseGreedyClassifier(min(15, len(p.X)), alpha=chosen(p, "loo", 1e-2), **p.parameters),
         ("exact", "torch", "weights", *SELECTORS, "dask"),

@@ -22,8 +22,13 @@ def minimized(
     alpha: float | str | np.ndarray,
     intercept: bool,
     unit: float,
+    start: np.ndarray | None = None,
+    warns: bool = True,
 ) -> ConvexMachine:
-    """The minimum on landmarks, to the tolerance of an estimator, which gets the attributes that say how it went."""
+    """The minimum on landmarks, to the tolerance of an estimator, which gets the attributes that say how it went.
+
+    Fits on the way to others do not warn where they end early.
+    """
     fitted = ConvexMachine.fit(
         rows.kernel,
         landmarks.required().points,
@@ -37,9 +42,10 @@ def minimized(
         max_iter=int(estimator.max_iter),
         max_memory=estimator.max_memory,
         unit=unit,
+        start=start,
     )
     refuse_overflowing_fit("objective_", fitted.objective)
-    if not fitted.converged:
+    if warns and not fitted.converged:
         warn_user(
             f"{type(estimator).__name__} stopped after {fitted.n_iter} iterations with an objective that may be "
             f"{np.max(fitted.gap):.1e} of itself above the minimum, more than tol={estimator.tol:g}. Raise `max_iter` "

@@ -101,8 +101,7 @@ class LandmarkMachine(HasLandmarks, ReportsProgress, Estimator, ABC):
         check_parameters(self)
         rows = self._read(X, y, sample_weight)
         targets = self._targets(rows.y)
-        landmarks = self._select(rows.kernel, rows.inputs)
-        fitted = self._solve(rows, landmarks, targets)
+        fitted, landmarks = self._solve_on(rows, self._select(rows.kernel, rows.inputs), targets)
         self.expansion_, self.intercept_, self.kernel_ = fitted.expansion, fitted.intercept, rows.kernel
         self.landmarks_ = replace(numbered(landmarks, rows.numbers), factor=None)
         return self
@@ -111,6 +110,10 @@ class LandmarkMachine(HasLandmarks, ReportsProgress, Estimator, ABC):
     def residual_fraction_(self) -> float:
         """Fraction of the trace of the kernel that the landmarks leave."""
         return self.landmarks_.residual_fraction
+
+    def _solve_on(self, rows: "LabelledRows", landmarks: Landmarks, targets: np.ndarray) -> tuple[Any, Landmarks]:
+        """The functions, and those of the landmarks that they are on."""
+        return self._solve(rows, landmarks, targets), landmarks
 
     @abstractmethod
     def _solve(self, rows: "LabelledRows", landmarks: Landmarks, targets: np.ndarray) -> Any:

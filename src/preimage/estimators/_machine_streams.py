@@ -14,7 +14,7 @@ from preimage._engine.typing import Array, Rows, Targets
 from preimage._engine.validation import check_weights
 from preimage._engine.warnings import warn_user
 from preimage._models.regression import STREAMS, LandmarkRidge, SquaredStream, StreamFit, nested_frame
-from preimage.estimators._kernel_input import batch_rng, check_rows_of, is_precomputed
+from preimage.estimators._kernel_input import batch_rng, check_rows_of, is_auto, is_precomputed
 from preimage.feature_space import Expansion
 from preimage.kernels import Kernel
 from preimage.landmarks import Landmarks, LandmarkSelector
@@ -56,7 +56,7 @@ class MachineStream:
         n = batch.targets.shape[0]
         if not are_kept(n, landmarks, selector):
             return cls(kernel, landmarks, frame, fit, n, None, None)
-        return cls(kernel, landmarks, frame, fit, n, SeenRows.of(batch.X, batch.weights), np.array(batch.targets))
+        return cls(kernel, landmarks, frame, fit, n, SeenRows.of(batch.X, batch.weights), batch.targets.copy())
 
     def after(self, batch: Batch, selector: LandmarkSelector, rng: np.random.Generator, begin: Any) -> MachineStream:
         """After a further batch, whose rows may become landmarks."""
@@ -116,6 +116,11 @@ def why_no_stream(estimator: Any) -> str | None:
         return "needs the kernel itself, not values among the rows of one batch"
     if estimator.loss not in STREAMS:
         return f"needs loss='squared' or 'logistic'; loss={estimator.loss!r} has no summary of rows that are gone"
+    left_out = "as left-out errors are those of rows that a stream no longer has; `fit` on the first rows finds it"
+    if is_auto(estimator.landmarks):
+        return f"needs a number of landmarks or a selector, not 'auto', {left_out}"
+    if isinstance(estimator.alpha, str) or np.ndim(estimator.alpha):
+        return f"needs a number as alpha, {left_out}; got alpha={estimator.alpha!r}"
     return None
 
 
@@ -126,19 +131,13 @@ def learns_from_streams(estimator: Any) -> bool:
     return True
 
 
-def check_stream_settings(estimator: Any) -> float:
-    """The penalty of a stream."""
-    name = type(estimator).__name__
-    if isinstance(estimator.alpha, str) or np.ndim(estimator.alpha):
-        raise ValueError(
-            f"{name}.partial_fit needs a number as alpha, as left-out errors are those of rows that a stream no longer "
-            f"has; got alpha={estimator.alpha!r}. Choose it by fit on the first rows: its `alpha_` is the number."
-        )
+def check_stream_settings(estimator: Any) -> None:
+    """Refuse settings that the classes of one batch cannot meet."""
     if isinstance(getattr(estimator, "class_weight", None), str):
         raise ValueError(
-            f"{name}.partial_fit cannot balance classes it has not seen; give class_weight as a dict, or weights."
+            f"{type(estimator).__name__}.partial_fit cannot balance classes it has not seen; give class_weight as a "
+            "dict, or weights."
         )
-    return float(estimator.alpha)
 
 
 def warn_of_fit(estimator: Any) -> None:
@@ -179,6 +178,7 @@ def learn(estimator: Any, batch: Batch, kernel: Kernel, selector: LandmarkSelect
     estimator.expansion_, estimator.intercept_, estimator.kernel_ = stream.expansion, stream.intercept, stream.kernel
     estimator.alpha_, estimator.alphas_, estimator.loo_errors_ = alpha, None, None
     estimator.objective_, estimator.duality_gap_, estimator.n_iter_ = None, None, stream.fit.n_iter
+    estimator.left_out_curve_ = None
     estimator._regression = stream.regression
 
 

@@ -61,6 +61,12 @@ class ConvexMachine:
     n_iter : int
     converged : bool
         Whether gaps are as small as they may be, or as the precision allows.
+    along : array of shape (p, k)
+        Coefficients in the nested frame of the points, and the intercepts last where there are some; in NumPy.
+    multipliers, stiffness : arrays of shape (n, k)
+        Minus the derivative of the weighted losses by the values of the rows, and the second derivative; in NumPy.
+    left_out : array of shape (n,) or None
+        Left-out losses of the rows, when the penalty was chosen, for the one that was.
     """
 
     expansion: Expansion
@@ -72,6 +78,10 @@ class ConvexMachine:
     gap: np.ndarray
     n_iter: int
     converged: bool
+    along: np.ndarray
+    multipliers: np.ndarray
+    stiffness: np.ndarray
+    left_out: np.ndarray | None
 
     @classmethod
     def fit(
@@ -89,6 +99,7 @@ class ConvexMachine:
         max_iter: int,
         max_memory: float | str | None = None,
         unit: float = 1.0,
+        start: np.ndarray | None = None,
     ) -> ConvexMachine:
         r"""Minimise :math:`\sum_i w_i \ell(y_i, f(x_i)) + \alpha \|f - b\|^2` over functions on the images of points.
 
@@ -111,6 +122,8 @@ class ConvexMachine:
             For the coordinates of the rows.
         unit : float
             Size of the targets: all is computed in this unit.
+        start : array of shape (q, k), optional
+            `along` of a fit on some of the first of the points, from which iterations begin where they can.
         """
         frame = nested_frame(kernel, points)
         rows = FeatureRows.of(frame, X, intercept=intercept, max_memory=max_memory)
@@ -120,18 +133,22 @@ class ConvexMachine:
         problem = Problem.near(rows, loss.in_unit(unit), Y / unit, weights, float("nan"))
         rounding = epsilon(frame.coefficients.dtype)
         search = _Search(problem, max(BEYOND * tol, ROUNDINGS * rounding), max_iter)
-        alphas = errors = None
+        alphas = errors = left_out = None
+        begin = None if start is None else problem.along_frame(start / unit)
         if not isinstance(alpha, float):
             candidates = np.sort(scale * alpha) if isinstance(alpha, np.ndarray) else search.candidates()
-            tried = search.left_out_losses(candidates[::-1], to_the_end=isinstance(alpha, np.ndarray))[::-1]
-            alphas, errors = candidates[-tried.size :] / scale, tried * unit**loss.degree
-            alpha = float(alphas[int(np.argmin(errors))])
-        problem, solution = search.fitted(scale * alpha)
+            tried = search.left_out_losses(candidates[::-1], isinstance(alpha, np.ndarray), begin)
+            errors = np.array([each.mean for each in tried])[::-1] * unit**loss.degree
+            alphas, best = candidates[-errors.size :] / scale, int(np.argmin(errors))
+            alpha, chosen = float(alphas[best]), tried[::-1][best]
+            left_out, begin = chosen.rows * unit**loss.degree, chosen.V
+        problem, solution = search.fitted(scale * alpha, begin)
         objective, gap = relative_gap(problem, solution)
         m = len(frame)
         V = to_numpy(solution.V)
         coefficients = to_numpy(frame.coefficients).astype(np.float64) @ (V[:m] * (unit / rows.unit))
         constants = V[m] * unit if intercept else np.zeros(Y.shape[1])
+        in_units = np.where(rows.penalized > 0, unit / rows.unit, unit)
         return cls(
             Expansion(kernel, points, from_numpy(coefficients, frame.coefficients)),
             from_numpy(constants, frame.coefficients),
@@ -142,7 +159,20 @@ class ConvexMachine:
             gap,
             solution.n_iter,
             bool(np.all(gap <= max(tol, ACCEPTED * rounding))),
+            V * in_units,
+            weights[:, None] * to_numpy(solution.A) * unit ** (loss.degree - 1),
+            to_numpy(solution.stiffness) * unit ** (loss.degree - 2.0),
+            left_out,
         )
+
+
+@dataclass(frozen=True)
+class _LeftOut:
+    """Functions of a penalty, the losses of rows that are left out, and their mean."""
+
+    V: Array
+    rows: np.ndarray
+    mean: float
 
 
 class _Search:
@@ -178,26 +208,27 @@ class _Search:
         largest = float(eigvalsh(S)[-1])
         return LOO_GRID * max(largest, np.finfo(float).eps * self.problem.total)
 
-    def left_out_losses(self, alphas: np.ndarray, to_the_end: bool) -> np.ndarray:
-        """Mean left-out losses of penalties, one after another, until no better one is to be expected."""
-        errors: list[float] = []
-        start, tol = None, SMOOTHING_GAP if isinstance(self.problem.loss, IntervalLoss) else 0.0
+    def left_out_losses(self, alphas: np.ndarray, to_the_end: bool, start: Array | None = None) -> list[_LeftOut]:
+        """Left-out losses of penalties, one after another, until no better one is to be expected."""
+        found: list[_LeftOut] = []
+        tol = SMOOTHING_GAP if isinstance(self.problem.loss, IntervalLoss) else 0.0
         with stage("Choosing alpha", None) as advance:
             for alpha in alphas:
                 problem, solution = self.fitted(float(alpha), start, tol)
-                start = solution.V
-                errors.append(left_out_loss(problem, solution))
+                start, losses = solution.V, left_out_losses(problem, solution)
+                mean = float(to_numpy(problem.weights) @ losses) / problem.total
+                found.append(_LeftOut(start, losses, mean))
                 advance()
-                if not to_the_end and len(errors) - 1 - int(np.argmin(errors)) >= MOST_WORSE:
+                best = min(range(len(found)), key=lambda number: found[number].mean)
+                if not to_the_end and len(found) - 1 - best >= MOST_WORSE:
                     break
-        return np.array(errors)
+        return found
 
 
-def left_out_loss(problem: Problem, solution: Solution) -> float:
-    """Mean loss of rows whose values are predicted by all others, approximately."""
+def left_out_losses(problem: Problem, solution: Solution) -> np.ndarray:
+    """Losses of rows whose values are predicted by all others, approximately; shape (n,)."""
     F = left_out_values(problem, solution)
-    xp = array_namespace(F)
-    return float(problem.weights @ xp.mean(problem.loss.value(F, problem.Y), axis=1)) / problem.total
+    return to_numpy(array_namespace(F).mean(problem.loss.value(F, problem.Y), axis=1))
 
 
 def left_out_values(problem: Problem, solution: Solution) -> Array:

@@ -211,7 +211,7 @@ def _add_squares(out: list[Array], G: Array, D: Array, negligible: np.ndarray) -
 
 
 def _taken(array: Array, numbers: Array) -> Array:
-    """Rows with the numbers of an array beside them, or in NumPy."""
+    """Rows with the numbers of an array on the same device, or in NumPy."""
     if isinstance(numbers, np.ndarray):
         return take_rows(array, numbers)
     return array_namespace(array).take(array, numbers, axis=0)

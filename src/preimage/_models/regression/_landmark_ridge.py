@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -24,6 +24,7 @@ from preimage._engine.linalg import rank_tolerance
 from preimage._engine.rows import block_shape, sum_rows
 from preimage._engine.typing import Array, Rows
 from preimage._engine.validation import check_finite_block
+from preimage._models.regression._left_out_curve import LeftOutCurve
 from preimage.feature_space import Expansion, Gram, GrowingSpan, require_finite
 from preimage.kernels import Kernel
 
@@ -352,6 +353,30 @@ class LandmarkRidge:
             alphas,
             errors,
         )
+
+    def left_out_curve(self, X: Rows, Y: np.ndarray, weights: np.ndarray | None, *, intercept: bool) -> LeftOutCurve:
+        r"""Mean squared errors of rows that were left out, for every number of landmarks, in one pass.
+
+        With :math:`U^{-1}` of `Ridge`, the leverage of a row on the first p features is a sum of p squares, as its
+        value is a sum of p terms; so all numbers of landmarks together take no longer than all landmarks.
+        """
+        features, all_weights = _features(self.stages, X), np.ones(Y.shape[0]) if weights is None else weights
+        total = float(all_weights.sum())
+        unit = float(np.abs(Y).max(initial=0.0)) or 1.0  # fourth powers of errors are numbers in this unit
+
+        def sums(rows: Array, targets: np.ndarray, w: np.ndarray) -> np.ndarray:
+            along = to_numpy(features(rows)).astype(np.float64) - self.ridge.offsets
+            leverages = w[:, None] * (intercept / total + np.cumsum(along * along, axis=1))
+            kept = np.maximum(1 - leverages, np.finfo(float).eps)
+            found = np.zeros(along.shape)
+            for c in range(targets.shape[1]):
+                fits = self.ridge.constant[c] + np.cumsum(along * self.ridge.steps[:, c], axis=1)
+                found += ((targets[:, [c]] - fits) / unit / kept) ** 2 / targets.shape[1]
+            return np.stack([w @ found, w**2 @ found, w**2 @ found**2])
+
+        found = _over_blocks(sums, self.stages, (X, Y, all_weights))
+        curve = LeftOutCurve.of_sums(np.arange(1, found.shape[1] + 1), found[0], found[1], found[2], all_weights)
+        return replace(curve, loss=curve.loss * unit**2, standard_error=curve.standard_error * unit**2)
 
     def staged_values(self, X: Array) -> Iterator[Array]:
         """Values (q, k) at the rows of X of the fits on the first 1, 2, …, m landmarks, one after another."""

@@ -103,6 +103,13 @@ class Problem:
         cost = to_numpy(self.weights @ self.loss.value(self.Y - 1, self.Y))
         return np.maximum(SMALL * cost, np.finfo(float).eps * self.total)
 
+    def along_frame(self, start: np.ndarray) -> Array:
+        """Coefficients in the units of the rows, of functions on some of the first vectors of the frame."""
+        m, given = len(self.rows.frame), start.shape[0] - self.rows.intercept
+        V = np.zeros((self.rows.n_columns, start.shape[1]))
+        V[:given], V[m:] = start[:given] * self.rows.unit, start[given:]
+        return from_numpy(V, self.Y)
+
     def summed(self, values: np.ndarray) -> np.ndarray:
         """Numbers of functions, added where the loss is joint."""
         return np.sum(values, keepdims=True) if self.loss.is_joint else values

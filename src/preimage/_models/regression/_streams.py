@@ -15,9 +15,11 @@ from preimage._models.regression._losses import LogisticLoss, SmoothLoss, Softma
 from preimage._models.regression._newton import zero_of
 from preimage._models.regression._solution import factor, solved
 
-# Precision of the constant before there are rows, relative to that of coefficients: it keeps the constant of a class
-# finite of which no row has come, and moves others by as little as rounding in single precision does.
+# Precision of the constant before there are rows, relative to that of coefficients, and at most this: it keeps the
+# constant of a class finite of which no row has come, and moves others by as little as rounding in single precision.
 OF_CONSTANT = 1e-6
+# Penalties count as at least this, as in fits to all rows: classes that are separated have no minimum without one.
+SMALLEST = 1e-14
 # Newton's steps on a batch end when they would lower the objective by less than this fraction of it; rounding errors
 # are a hundred times smaller. There are a handful of steps, and more of them only where a class is separated.
 SMALL_FALL, MOST_STEPS = 1e-13, 100
@@ -119,7 +121,9 @@ class LogisticStream(StreamFit):
 
     @classmethod
     def begin(cls, n_coordinates: int, n_functions: int, alpha: float, intercept: bool) -> LogisticStream:
-        ridge = np.append(np.full(n_coordinates, 2 * alpha), np.full(int(intercept), OF_CONSTANT * 2 * alpha))
+        alpha = max(alpha, SMALLEST)
+        of_constant = OF_CONSTANT * min(2 * alpha, 1.0)
+        ridge = np.append(np.full(n_coordinates, 2 * alpha), np.full(int(intercept), of_constant))
         size = ridge.size * n_functions
         budget = memory_budget(None, np.empty(0))
         if MATRICES * 8 * size**2 > budget:
