@@ -11,7 +11,7 @@ iterations; Nystroem over γ, with the ridge by its own leave-one-out errors; on
 with the ridge by leave-one-out errors. Widths per column are not tuned by anyone. R² on rows for testing, mean over
 seeds; processor seconds of one thread, of all that tuning took.
 
-    python benchmarks/comparisons/relevance.py --seeds 1 --cells cells.json --record --output docs/results/relevance.md
+    python benchmarks/comparisons/relevance.py --cells cells.json --record --output docs/results/relevance.md
 
 Observe: R² against trees, on each of the five.
 """

@@ -7,8 +7,8 @@ A kernel with one width counts all columns alike: a place on a map, a temperatur
 """
 
 # %%
-# Where does a plant grow? Within a few regions of a map, and only in years with enough rain; eight other measurements say nothing.
-# Coordinates are in kilometres, rain is in millimetres per year, and no column is scaled.
+# Where does a plant grow? Within a few regions of a map, and only in years with enough rain; eight other measurements
+# say nothing. Coordinates are in kilometres, rain is in millimetres per year, and no column is scaled.
 
 import matplotlib.pyplot as plt
 import numpy as np

@@ -106,6 +106,13 @@ def test_weights_of_zero_are_rows_that_are_not_there():
     assert_allclose(weighted.predict(X), alone.predict(X), rtol=1e-6, atol=1e-8)
 
 
+def test_a_penalty_is_one_of_all_rows():
+    """Twice the weights with twice the penalty are the same problem."""
+    one = regressor(alpha=0.5).fit(X, y, sample_weight=np.ones(240))
+    other = regressor(alpha=1.0).fit(X, y, sample_weight=np.full(240, 2.0))
+    assert_allclose(other.predict(X_new), one.predict(X_new), rtol=1e-6, atol=1e-8)
+
+
 def test_all_weights_may_be_multiplied():
     weights = np.random.default_rng(1).uniform(0.5, 2, size=240)
     one, other = (regressor().fit(X, y, sample_weight=factor * weights) for factor in (1, 8))
@@ -173,6 +180,19 @@ def test_many_rows_are_judged_by_others_than_decide(monkeypatch):
     assert_array_equal(parts[0], np.arange(100, 190))
     found = regressor().fit(X, y)
     assert found.has_column_widths_ and found.relevance_[2:].max() < 0.05
+
+
+def test_very_many_columns_take_little_memory(monkeypatch):
+    """Of sparse rows only those that decide become dense: the others would take gigabytes."""
+    from preimage.estimators import _relevant_kernel
+
+    assert _relevant_kernel._judging_rows(200, 10**6) == 500 and _relevant_kernel._judging_rows(200, 10) == 10_000
+    monkeypatch.setattr(_relevance, "MOST_ROWS", 60)
+    dense = _relevant_kernel.to_dense
+    seen = []
+    monkeypatch.setattr(_relevant_kernel, "to_dense", lambda rows: seen.append(rows.shape[0]) or dense(rows))
+    regressor().fit(sparse.csr_array(X), y)
+    assert seen == [60]
 
 
 def test_every_row_judges_once_where_there_are_few():

@@ -22,6 +22,8 @@ from preimage.widths._relevance import learn_relevance, require_relevance, rows_
 # Rows that judge kernels, and as many for each landmark: their errors have to be known to a few per cent, and the ridge
 # must not be that of few rows. Ten times more would take a minute for 500 landmarks.
 JUDGING_ROWS, ROWS_PER_LANDMARK = 10_000, 5
+# Entries of these rows at most, 1.6 GB, and rows that judge all the same where there are very many columns.
+JUDGING_ENTRIES, FEWEST_JUDGING = 200_000_000, 500
 # Of few rows, all but one of so many parts decide and the other judges, in turn; then all decide again.
 FOLDS = 3
 # Different rows without which nothing can be learned: a third of them judges.
@@ -99,18 +101,22 @@ def relevant_kernel(
     require_relevance(kernel)
     targets, has_classes = _targets(estimator, y, X.shape[0])
     kept = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
-    rows, parts, is_small = _parts(
-        kept, targets if has_classes else None, rows_for(X.shape[1]), _judging_rows(n_landmarks)
-    )
+    n_judging = _judging_rows(n_landmarks, X.shape[1])
+    rows, parts, is_small = _parts(kept, targets if has_classes else None, rows_for(X.shape[1]), n_judging)
     taken = take_rows(X, rows)
     sample = as_points(in_memory(taken) if is_lazy(X) else taken)
-    points = np.asarray(to_numpy(to_dense(sample)), dtype=np.float64)
-    _require_rows(estimator, points)
-    Y, counts = (
-        _coded(targets, rows) if has_classes else targets[rows],
-        np.ones(rows.size) if weights is None else _shares(weights[rows]),
-    )
     deciding = [np.setdiff1d(np.arange(rows.size), judging) for judging in parts]
+    # All rows, or the first ones: only these need be dense.
+    points = take_rows(sample, np.arange(1 + max(int(some.max()) for some in deciding)))
+    points = np.asarray(to_numpy(to_dense(points)), dtype=np.float64)
+    _require_rows(estimator, points)
+    Y, counts = _coded(targets, rows) if has_classes else targets[rows], np.ones(rows.size)
+    if not isinstance(alpha, str):  # a penalty is one of all rows, with their weights
+        alpha = np.asarray(alpha) * (rows.size / kept.size)
+    if weights is not None:
+        counts, largest = _shares(weights[rows]), float(np.max(weights))
+        mean = float(np.sum(weights / largest)) / kept.size  # sums of huge weights overflow
+        alpha = alpha if isinstance(alpha, str) else alpha / mean / largest
     Y = Y[:, np.all([np.any(Y[some] != Y[some[:1]], axis=0) for some in deciding], axis=0)]
     if not Y.shape[1] or not all(varying_columns(points[some]).any() for some in deciding):  # there is nothing to learn
         estimator.relevance_, estimator.has_column_widths_ = np.full(X.shape[1], 1 / X.shape[1]), False
@@ -179,8 +185,8 @@ def _coded(labels: np.ndarray, rows: np.ndarray) -> np.ndarray:
     return np.where(labels[rows][:, None] == (classes[1:] if classes.size == 2 else classes), 1.0, -1.0)
 
 
-def _judging_rows(n_landmarks: int) -> int:
-    return max(JUDGING_ROWS, ROWS_PER_LANDMARK * n_landmarks)
+def _judging_rows(n_landmarks: int, d: int) -> int:
+    return min(max(JUDGING_ROWS, ROWS_PER_LANDMARK * n_landmarks), max(JUDGING_ENTRIES // d, FEWEST_JUDGING))
 
 
 def _parts(
