@@ -201,6 +201,8 @@ NO_VARIANCE = 8
 # Columns up to which a product with a symmetric matrix goes vector by vector: that reads one triangle, while products
 # of matrices rearrange all entries first, which takes as long as so many columns. Larger matrices are for all threads.
 FEW_COLUMNS, FEW_ROWS = 4, 3000
+# Rows of a matrix that BLAS rearranges in less time than calls for single vectors take.
+PACKED_ROWS = 128
 # Fraction of all eigenpairs, as a divisor and by bytes per number, up to which LAPACK's driver for some of them beats
 # the one for all: it takes the same time for each pair, in double precision a good deal more.
 SUBSET_FRACTION = {8: 6, 4: 3}
@@ -340,6 +342,8 @@ def are_determined(
 
 def leading_count(is_kept: Array) -> int:
     """How many entries are true before the first that is not."""
+    if isinstance(is_kept, np.ndarray):
+        return is_kept.size if is_kept.all() else int(is_kept.argmin())
     xp = array_namespace(is_kept)
     lost = xp.astype(~is_kept, xp.int64)
     return int(xp.sum(xp.astype(xp.cumulative_sum(lost) == 0, xp.int64)))
@@ -394,6 +398,8 @@ def graded_eigh(S: Array, k: int | None) -> tuple[Array, Array]:
 
 def symmetric_product(A: Array, V: Array) -> Array:
     """A V for a symmetric matrix A, of which one triangle may be all that is read."""
+    if isinstance(A, np.ndarray) and A.shape[0] <= PACKED_ROWS:
+        return (V.T @ A).T
     if isinstance(A, np.ndarray) and V.shape[1] <= FEW_COLUMNS and A.shape[0] <= FEW_ROWS and A.dtype == V.dtype:
         multiply = symmetric_multiplier(A)
         if multiply is not None:
@@ -578,6 +584,10 @@ def _trusted_inverse_factor(K: Array) -> Array | None:
 
 def fix_signs(vectors: Array) -> Array:
     """Signs ±1, one per column of a matrix or of a stack of them, that make the entry of largest modulus positive."""
+    if isinstance(vectors, np.ndarray):
+        highest, lowest = vectors.max(axis=-2), vectors.min(axis=-2)
+        if not (highest == -lowest).any():  # the usual case, in a third of the time
+            return np.copysign(np.ones_like(highest), highest + lowest)
     xp = array_namespace(vectors)
     highest, lowest = xp.max(vectors, axis=-2), xp.min(vectors, axis=-2)
     first_high, first_low = xp.argmax(vectors, axis=-2), xp.argmin(vectors, axis=-2)

@@ -457,7 +457,7 @@ def small_matrices(n_rows: int = 0) -> AbstractContextManager[None]:
     Starting and joining threads takes longer than a product of small matrices, and much longer when other processes
     keep the cores busy and a thread waits for one.
     """
-    return at_most(1) if n_rows <= SMALL else contextlib.nullcontext()
+    return at_most(1) if n_rows <= SMALL and _caller.threads != 1 else contextlib.nullcontext()
 
 
 def large_decomposition(n_rows: int) -> AbstractContextManager[None]:

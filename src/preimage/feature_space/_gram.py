@@ -53,6 +53,8 @@ WORTH_THREADS_ENTRIES = 2**17
 # Threads up to which a symmetric product is faster with tiles that stay in a second-level cache. With more, threads
 # wait for the interpreter more often than tiles are worth.
 FEW_THREADS = 4
+# Points up to which a mean of rows takes less time than a call of BLAS with what leads to it.
+FEW_POINTS = 500
 # Memory for a held matrix, relative to its entries: some room for work on them.
 ROOM_FOR_WORK = 1.25
 
@@ -105,6 +107,7 @@ class Gram:
         self.values = values
         self.multiply = multiply
         self._diagonal: Array | None = None
+        self._largest_diagonal: float | None = None
 
     @property
     def is_symmetric(self) -> bool:
@@ -163,16 +166,22 @@ class Gram:
 
     def unit_error(self) -> float:
         """That norm if errors are one unit in the last place of k(x, x)."""
-        diagonal = self.diagonal()
-        xp = array_namespace(diagonal)
-        return epsilon(self.dtype) * float(xp.max(xp.abs(diagonal))) * self.shape[0] ** 0.5
+        return epsilon(self.dtype) * self.largest_diagonal() * self.shape[0] ** 0.5
 
     def diagonal(self) -> Array:
         """k(xᵢ, xᵢ) of a symmetric matrix, computed once."""
         if self._diagonal is None:
             with unwarned():
                 self._diagonal = self.kernel.diagonal(self.X)
-        return own_copy(self._diagonal, self._diagonal)
+        return self._diagonal.copy() if isinstance(self._diagonal, np.ndarray) else own_copy(self._diagonal, self._diagonal)
+
+    def largest_diagonal(self) -> float:
+        """The largest modulus of k(xᵢ, xᵢ)."""
+        if self._largest_diagonal is None:
+            diagonal = self.diagonal()
+            xp = array_namespace(diagonal)
+            self._largest_diagonal = float(xp.max(xp.abs(diagonal)))
+        return self._largest_diagonal
 
     @property
     def column_step(self) -> int:
@@ -261,6 +270,9 @@ class Gram:
             copy_transposed(out[rows, : rows.start], out[: rows.start, rows])
 
         panels = cut(n, step)
+        if self.is_symmetric and len(panels) == 1:
+            tile(*panels, slice(0, m), out)
+            return _mean_with_transpose(out)
         if self.is_symmetric:
             run_parallel(fill_from_diagonal, panels)
             run_parallel(mirror, panels[::-1])  # the longest first
@@ -416,7 +428,11 @@ class CenteredGram:
     def row_means(self) -> Array:
         """⟨φ(xᵢ), mean⟩ for every i: (1/n) Σⱼ k(xᵢ, xⱼ) without weights."""
         if self._row_means is None:
-            self._set_row_means((self.gram @ self.mean_coefficients)[:, 0])
+            values = self.gram.values
+            if self.weights is None and type(values) is np.ndarray and len(values) <= FEW_POINTS:
+                self._set_row_means(values.mean(axis=1))
+            else:
+                self._set_row_means((self.gram @ self.mean_coefficients)[:, 0])
         return self._row_means
 
     def trace(self) -> float:
@@ -509,7 +525,11 @@ class CenteredGram:
     def _centered_matrix(self) -> Array:
         means = self.row_means
         average = array_namespace(means).mean(means) if self.weights is None else self.weights @ means / self.count
-        return self.gram.dense() - means[None, :] - (means - average)[:, None]
+        fresh = self.gram.dense() - means[None, :]
+        if isinstance(fresh, np.ndarray):
+            fresh -= (means - average)[:, None]
+            return fresh
+        return fresh - (means - average)[:, None]
 
     @property
     def _roots(self) -> Array:

@@ -101,7 +101,8 @@ def value_errors(kernel: Kernel, X: Array) -> tuple[float, float] | None:
     """
     if not kernel.is_radial or not kernel.has_gradient or not X.shape[0]:
         return None
-    others = take_rows(X, np.linspace(0, X.shape[0] - 1, min(X.shape[0], OTHERS)).astype(int))
+    n = X.shape[0]
+    others = X if n <= OTHERS else take_rows(X, np.linspace(0, n - 1, OTHERS).astype(int))
     errors = distance_errors(others)  # of ‖x‖², for each point
     farthest = 2 * np.max(errors, keepdims=True)
     enough = FEW_UNITS * epsilon(kernel.value_type(X)) * float(to_numpy(kernel.profile(np.zeros(1)))[0])

@@ -255,7 +255,12 @@ class _Lifted:
         if self.widened:
             centered = xp.astype(Y, xp.float64) - xp.astype(self.shift, xp.float64)
             norms = squared_row_norms(centered)
-        self.right = xp.concat([centered, _ones(centered), norms[:, None]], axis=1).T
+        if isinstance(Y, np.ndarray):
+            lifted = np.empty((Y.shape[0], Y.shape[1] + 2), centered.dtype)
+            lifted[:, :-2], lifted[:, -2], lifted[:, -1] = centered, 1, norms
+            self.right = lifted.T
+        else:
+            self.right = xp.concat([centered, _ones(centered), norms[:, None]], axis=1).T
 
     def left(self, X: Array) -> Array:
         """(−2x, ‖x‖², 1), whose inner products with the prepared points are squared distances."""
@@ -266,9 +271,16 @@ class _Lifted:
         centered = wide(X) - wide(self.shift)
         return xp.concat([-2 * centered, squared_row_norms(centered)[:, None], _ones(centered)], axis=1)
 
+    def _left_of_points(self) -> Array:
+        """`left` of the points themselves, of which everything is known."""
+        left = np.empty((self.right.shape[1], self.right.shape[0]), self.right.dtype)
+        np.multiply(self.right[:-2, :].T, -2, out=left[:, :-2])
+        left[:, -2], left[:, -1] = self.right[-1], 1
+        return left
+
     def tiles(self, X: Array, are_points: bool) -> Callable[..., Array]:
         """Distances of parts of X from parts of the points, which may be X itself."""
-        left = self.left(X)
+        left = self._left_of_points() if are_points and isinstance(self.right, np.ndarray) else self.left(X)
         floor = _rounding(left.shape[1], left.dtype) * left[:, -2:-1]
 
         def tile(rows: slice, columns: slice, out: Array | None = None) -> Array:
@@ -405,9 +417,10 @@ def _without_diagonal(s: Array, rows: slice, columns: slice, n: int) -> Array:
 def _set_diagonal(s: Array, rows: slice, columns: slice, n: int, value: float) -> None:
     """Write `value` for pairs of a point with itself, in a NumPy block of all pairs of n points."""
     first, second = range(n)[rows], range(n)[columns]
-    both = np.arange(max(first.start, second.start), min(first.stop, second.stop))
-    if both.size:
-        s[both - first.start, both - second.start] = value
+    start, stop = max(first.start, second.start), min(first.stop, second.stop)
+    if start < stop:
+        square = s[start - first.start : stop - first.start, start - second.start : stop - second.start]
+        np.einsum("ii->i", square)[...] = value  # a view of the diagonal
 
 
 def _manhattan(X: Array, Y: Array) -> Array:
