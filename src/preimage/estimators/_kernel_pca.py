@@ -39,7 +39,6 @@ from preimage._engine.validation import (
     check_lazy_points,
     check_parameters,
     check_weights,
-    generator,
     is_stream,
     refuse_stream,
     require_in_memory,
@@ -905,9 +904,9 @@ class KernelPCA(ComponentPictures):
             gram = Gram(inputs.kernel, points, multiply=worker_product(inputs.kernel, points, workers))
         elif gram.fits(budget):
             gram = gram.held()
-        rng = generator(self.random_state)
         with self._expected_rank(inputs.X):
-            result = principal_subspace(gram, wanted, rng, weights=inputs.weights, options=options)
+            seed = self.random_state
+            result = principal_subspace(gram, wanted, seed, weights=inputs.weights, options=options)
         return result if points is inputs.X else result.converted(to_numpy)
 
     def _fit_landmarks(self, inputs: Inputs, *, begins_stream: bool = False) -> LandmarkModel:
