@@ -415,7 +415,8 @@ class _Threads(Guard):
         self.outer = (outer,)
         if outer is None:
             _caller.allowed, _caller.limit = count, self
-            self.others.append(BlasLimit(1))
+            if blas_threads() > 1:
+                self.others.append(BlasLimit(1))
         if self.n_jobs is not None:
             count = min(count, self.n_jobs if self.n_jobs > 0 else max(1, allowed_cores() + 1 + self.n_jobs))
         _caller.threads = count

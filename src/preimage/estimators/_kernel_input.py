@@ -111,6 +111,8 @@ def kernel_and_inputs(
         checked = check_gram(estimator, checked, centered=centered)
     elif copy:
         checked = own_copy(checked, X)
+    if isinstance(estimator.kernel, str) and kernel.is_resolved:  # it is nobody else's, and data decide nothing
+        return _sharing(kernel, checked), moderate_inputs(type(estimator).__name__, kernel, checked, are_checked=True)
     known, weights = checked, check_weights(estimator, sample_weight, checked.shape[0])
     if labelled_rows is not None and needs_labels(kernel):
         rows, y = labelled_rows(checked.shape[0])

@@ -30,7 +30,7 @@ SAMPLE = 512
 # Rows whose mutual distances show whether single precision is enough, the percentile of these that counts as short, and
 # the error of a short distance that is too much. Kernel values of short distances are those that differ from each
 # other; with an error of a hundredth the smallest eigenvalues of Gram matrices would change.
-SHORT_SAMPLE, SHORT_PERCENTILE, LARGEST_ERROR = 100, 5, 1e-3
+SHORT_SAMPLE, SHORT_PERCENTILE, LARGEST_ERROR = 50, 5, 1e-3
 
 
 class PairwiseQuantity(ABC):
