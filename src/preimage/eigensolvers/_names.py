@@ -153,9 +153,10 @@ class EigenOptions:
         options = {"tol": self.tol, "max_iter": self.max_iter}
         return part.made(**{name: value for name, value in options.items() if name in part.parameters})
 
-    def is_direct(self, size: int, k: int, n_bytes: int = 8) -> bool:
-        """Whether "auto" takes LAPACK for a matrix that is held."""
-        return isinstance(self.eigensolver, str) and self.eigensolver == "auto" and is_direct(size, k, True, n_bytes)
+    @property
+    def is_automatic(self) -> bool:
+        """Whether nothing is asked for that decides between solvers."""
+        return isinstance(self.eigensolver, str) and self.eigensolver == "auto" and self.max_iter is None
 
     def require_room(self, operator: Operator, k: int) -> None:
         """Refuse k pairs of a matrix that is not held if their work arrays take more than `max_bytes`."""

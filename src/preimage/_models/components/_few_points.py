@@ -1,23 +1,27 @@
 """Exact kernel PCA of few points: the usual case in one function, where calls take as long as arithmetic."""
 
 import math
+from functools import cached_property
 
 import numpy as np
 
 from preimage._engine.arrays import epsilon
-from preimage._engine.linalg import (
-    DETERMINED,
-    NO_VARIANCE,
-    fix_signs,
-    leading_count,
-    top_eigh,
-)
-from preimage._engine.typing import Array
-from preimage.eigensolvers._eigensolver import SOLVER_ROUNDING, EigenResult
+from preimage._engine.linalg import DETERMINED, NO_VARIANCE, fix_signs, leading_count
+from preimage._engine.reduction import can_reduce
+from preimage._engine.typing import Array, Seed
+from preimage._engine.validation import generator
+from preimage.eigensolvers._eigensolver import SOLVER_ROUNDING, EigenResult, relative_tolerance
+from preimage.eigensolvers._names import CACHED_TOLERANCE
+from preimage.eigensolvers._reduction import direct_pairs, reduced_pairs
 from preimage.feature_space import Expansion, Gram, Subspace
 
 # Points up to which functions in between would take a tenth of a fit.
 MOST_POINTS = 500
+# Points from which on, and part of all components up to which, the reduction of the matrix stops early: LAPACK's whole
+# reduction of fewer points takes as long as the looks.
+FEWEST_REDUCED, MOST_REDUCED = 100, 0.3
+# Squares of rounding errors below which they underflow, by bytes per number.
+TINY = {8: float(np.finfo(np.float64).tiny), 4: float(np.finfo(np.float32).tiny)}
 
 
 def is_few(gram: Gram) -> bool:
@@ -64,15 +68,20 @@ class FewPoints:
         # Sums of rows without their diagonal entries.
         return n <= 2 or float(np.abs(self.means * n - self.diagonal).max()) > n * rounding
 
-    def leading_pairs(self, k: int) -> EigenResult:
-        """The k leading pairs by LAPACK."""
+    @cached_property
+    def rounding(self) -> float:
+        """Norm of the rounding errors of the matrix."""
+        return self.gram.rounding_error()
+
+    def leading_pairs(self, k: int, tol: float | None, rng: Seed) -> EigenResult:
+        """The k leading pairs by LAPACK, which stops early where that saves time."""
         C = self.gram.values - self.means
         C -= (self.means - self.mean)[:, None]
-        values, vectors = top_eigh(C, k)
-        products = C @ vectors
-        rest = products - vectors * values
-        residuals = np.sqrt(np.einsum("ij,ij->j", rest, rest))
-        return EigenResult(values, vectors, products, residuals, True, len(C), "direct method", is_direct=True)
+        n, n_bytes = len(C), C.itemsize
+        if n < FEWEST_REDUCED or k > MOST_REDUCED * n or not can_reduce(C.dtype) or self.rounding**2 < TINY[n_bytes]:
+            return direct_pairs(C, k)
+        tolerance = relative_tolerance(CACHED_TOLERANCE[n_bytes] if tol is None else tol, C.dtype)
+        return reduced_pairs(C, k, tolerance, self.rounding, generator(rng))
 
     def determined(self, eigen: EigenResult, amplification: float, narrow: float) -> int:
         """How many pairs are determined by the data, zero where variances are rounding; see `_determined`."""
@@ -82,8 +91,8 @@ class FewPoints:
         error = float(eigen.residuals.max())
         if not eigen.is_direct:
             error = min(error, SOLVER_ROUNDING * eps * float(values[0]))
-        units, rounding = self.gram.unit_error(), self.gram.rounding_error()
-        error = amplification * (units + error) + narrow * max(0.0, rounding - units)
+        units = self.gram.unit_error()
+        error = amplification * (units + error) + narrow * max(0.0, self.rounding - units)
         return leading_count((values > 0) & (error <= DETERMINED[values.itemsize] * values))
 
     def subspace(self, vectors: Array, values: Array) -> tuple[Subspace, Array]:

@@ -196,13 +196,12 @@ def _of_few(gram: Gram, wanted: Wanted, rng: Seed, options: EigenOptions) -> Pri
     few, n = FewPoints(gram), gram.shape[0]
     if not few.is_usual():
         return None
-    count, solver = wanted.first_count(n - 1), None
-    if options.is_direct(n, count, itemsize(gram.dtype)):
-        eigen = few.leading_pairs(count)
+    count = wanted.first_count(n - 1)
+    if options.is_automatic:
+        eigen = few.leading_pairs(count, options.tol, rng)
     else:
-        centered = gram.centered()
         solver = options.solver(size=n, k=count, held=True, n_bytes=itemsize(gram.dtype))
-        eigen = solver.solve(centered, count, generator(rng))
+        eigen = solver.solve(gram.centered(), count, generator(rng))
     keep = few.determined(eigen, AMPLIFICATION, NARROW_AMPLIFICATION)
     if keep < count or not eigen.converged:
         keep = _kept(eigen, wanted, gram.centered())
