@@ -9,20 +9,23 @@ import numpy as np
 from scipy.linalg import cython_blas, cython_lapack
 
 from preimage._engine.lapack import published
+from preimage._engine.linalg import FEW_COLUMNS
 from preimage._engine.typing import Array
 
-LOWER, NO, LEFT = b"L", b"N", b"L"
+LOWER, UPPER, NO, LEFT = b"L", b"U", b"N", b"L"
 # Routines by letters: c for a character, i for an integer, a for an array.
 ROUTINES = {
     "latrd": (cython_lapack, "ciiaiaaai"),
-    "sytrd": (cython_lapack, "ciaiaaaaii"),
     "ormqr": (cython_lapack, "cciiiaiaaiaii"),
     "syr2": (cython_blas, "ciaaiaiai"),
     "syr2k": (cython_blas, "cciiaaiaiaai"),
     "symv": (cython_blas, "ciaaiaiaai"),
+    "symm": (cython_blas, "cciiaaiaiaai"),
 }
 # Columns of reflectors that LAPACK applies together, and its work space for them.
 BLOCK, BLOCK_WORK = 64, 65 * 64
+# Rows that are copied together.
+STRIP = 64
 
 
 class Reduction:
@@ -35,7 +38,7 @@ class Reduction:
     Parameters
     ----------
     A : NumPy array of shape (n, n)
-        Not changed.
+        In C order; one triangle and the diagonal are overwritten.
     start : array of shape (n,)
         The first vector, of any length but zero.
 
@@ -51,8 +54,8 @@ class Reduction:
         n, dtype = len(A), A.dtype
         self._call = _routines(dtype)
         self.size, self._n = 0, n
-        # One triangle is read and written: by columns, as LAPACK counts, the lower one.
-        self._A = np.array(A, order="C")
+        # One triangle is read and written: by columns, as LAPACK counts, the lower one. The other one stays as it is.
+        self._A, self._original_diagonal = A, np.diagonal(A).copy()
         self._item, self._address = dtype.itemsize, self._A.ctypes.data
         self._diagonal, self._beside, self._tau = np.empty(n, dtype), np.zeros(n, dtype), np.zeros(n, dtype)
         self._one, self._minus, self._zero = (np.full(1, value, dtype) for value in (1, -1, 0))
@@ -69,6 +72,11 @@ class Reduction:
         p *= self._factor
         p -= (self._factor / 2 * float(u @ p)) * u
         self._call["syr2"](LOWER, self._n, self._minus, u, 1, p, 1, self._A, self._n)
+
+    @property
+    def n_left(self) -> int:
+        """Rows of R."""
+        return self._n - self.size
 
     @property
     def coupling(self) -> float:
@@ -91,17 +99,6 @@ class Reduction:
             *(LOWER, NO, m - count, count, self._minus, self._at(self.size, j), self._n),
             *(W.ctypes.data + count * self._item, m, self._one, self._at(self.size, self.size), self._n),
         )
-        # The vectors of reflections, of which each has a one at its beginning.
-        self._rest_is_whole = True
-
-    def finish(self) -> None:
-        """Make all steps that are left."""
-        j, m = self.size, self._n - self.size
-        work = np.empty(m * BLOCK, self._A.dtype)
-        self._call["sytrd"](
-            *(LOWER, m, self._at(j, j), self._n, self._diagonal[j:], self._beside[j:], self._tau[j:], work, work.size, 0)
-        )
-        self.size, self._beside[-1] = self._n, 0
 
     def expanded(self, weights: Array) -> Array:
         """Q applied to columns of which the entries from `size` on are zero: weights of shape (size, k)."""
@@ -116,6 +113,28 @@ class Reduction:
         rows -= (self._factor * (rows @ self._u))[:, None] * self._u
         return rows.T
 
+    def product(self, V: Array) -> Array:
+        """A V for columns whose transpose is in C order, by the triangle that is as it was."""
+        n, k = V.shape
+        rows, out = V.T, np.empty((k, n), V.dtype)
+        if k > FEW_COLUMNS:
+            self._call["symm"](LEFT, UPPER, n, k, self._one, self._A, n, rows, n, self._zero, out, n)
+        else:
+            for row, image in zip(rows, out, strict=True):
+                self._call["symv"](UPPER, n, self._one, self._A, n, row, 1, self._zero, image, 1)
+        return out.T + (self._original_diagonal - np.diagonal(self._A))[:, None] * V
+
+    def restored(self) -> Array:
+        """A itself as it was, in its own memory; the reduction is over."""
+        n = self._n
+        for start in range(0, n, STRIP):
+            rows = slice(start, start + STRIP)
+            square = np.tril(self._A[rows, rows], -1)
+            self._A[rows, rows] = square + square.T
+            self._A[rows, start + STRIP :] = self._A[start + STRIP :, rows].T
+        np.einsum("ii->i", self._A)[...] = self._original_diagonal
+        return self._A
+
     def rest_multiplier(self) -> Callable[[Array, Array], None]:
         """A function that writes the product of R with a vector into another one."""
         j, m = self.size, self._n - self.size
@@ -123,8 +142,8 @@ class Reduction:
         return lambda vector, out: symv(LOWER, m, self._one, at, self._n, vector, 1, self._zero, out, 1)
 
     def rest(self) -> Array:
-        """R, of which the triangle that LAPACK calls the lower one has a meaning."""
-        return self._A[self.size :, self.size :]
+        """A copy of R, of which the triangle that LAPACK calls the lower one has a meaning."""
+        return self._A[self.size :, self.size :].copy()
 
     def _at(self, row: int, column: int) -> int:
         """The address of an entry, as LAPACK counts."""

@@ -1,6 +1,6 @@
 """Leading pairs by LAPACK's reduction to a tridiagonal matrix, which stops when they have converged."""
 
-from functools import partial
+import math
 
 import numpy as np
 
@@ -11,23 +11,26 @@ from preimage._engine.reduction import Reduction
 from preimage._engine.typing import Array
 from preimage.eigensolvers._eigensolver import (
     SOLVER_ROUNDING,
-    WEAKEST,
     EigenResult,
-    Waiting,
     allowed_residuals,
     measured_result,
 )
-from preimage.eigensolvers._lanczos import CERTAIN, MOST_POWERS, PROBES, UNDETERMINED
+from preimage.eigensolvers._lanczos import CERTAIN, PROBES, ROUNDING_DECIDES, UNDETERMINED, Multiply
 
 # Columns before the first look at residuals: so many for every pair, and so many more; and fewest between two looks, as
 # each has a call of LAPACK and an update of what is left.
-FIRST_LOOK_PER_PAIR, FIRST_LOOK_MORE, FEWEST_STEPS = 1.1, 10, 5
+FIRST_LOOK_PER_PAIR, FIRST_LOOK_MORE, FEWEST_STEPS = 1.1, 14, 8
+# Steps between two looks, relative to those after which residuals fall to what is allowed if they go on as before, and
+# most of them relative to the columns that there are: convergence only gets faster.
+CAUTION, MOST_STEPS = 0.6, 1 / 3
+# Pairs that a look computes: the weakest ones, which converge last. The others are seen when they are measured.
+WEAKEST = 2
 # Part of all columns from which on the whole reduction takes less time than further looks.
 NEARLY_ALL = 0.6
-# Columns of the search for a missed eigenvalue in what is left.
-SEARCH = 20
+# Powers of what is left on random vectors, and steps of a Lanczos iteration with it, that look for missed eigenvalues.
+POWERS, SEARCH = 3, 16
 # Rows of a tridiagonal matrix, for each wanted pair, from which on these pairs take less time than all.
-FEW_PAIRS = 8
+FEW_PAIRS = 4
 
 
 def reduced_pairs(
@@ -41,6 +44,7 @@ def reduced_pairs(
     Parameters
     ----------
     C : NumPy array of shape (n, n)
+        In C order; overwritten.
     k : int
         At most n − 1.
     tolerance, rounding : float
@@ -49,21 +53,32 @@ def reduced_pairs(
     """
     n = len(C)
     reduction = Reduction(C, C @ rng.standard_normal(n).astype(C.dtype))
-    waiting, steps = Waiting(k), int(FIRST_LOOK_PER_PAIR * k) + FIRST_LOOK_MORE
+    steps, before = int(FIRST_LOOK_PER_PAIR * k) + FIRST_LOOK_MORE, None
     while reduction.size + steps < NEARLY_ALL * n:
         reduction.advance(steps)
         excess = _weakest_excess(reduction, k, tolerance, rounding)
         if not excess < np.inf:
             break
         if excess <= 1:
-            result = _measured(C, reduction, k, tolerance, rounding)
-            if not result.converged:
+            result = _measured(reduction, k, tolerance, rounding)
+            if result.converged:
+                if _is_complete(reduction, result, rounding, rng):
+                    return result
+                break
+            if excess <= ROUNDING_DECIDES:
                 break  # what is left are rounding errors, which LAPACK makes as small as they can be
-            if _is_complete(reduction, result, rounding, rng):
-                return result
-            break
-        steps = max(FEWEST_STEPS, waiting.columns(reduction.size, excess))
-    return direct_pairs(C, k)
+            excess = result.excess
+        steps, before = _steps(excess, steps, before, reduction.size, k), excess
+    return direct_pairs(reduction.restored(), k)
+
+
+def _steps(excess: float, steps: int, before: float | None, size: int, k: int) -> int:
+    """How many steps to make before the next look, by the residuals of this one and of that before."""
+    per_decade = k / 16 + 4
+    if before is not None:
+        per_decade = min(steps / math.log10(max(before / excess, 1.1)), 4 * per_decade)
+    predicted = CAUTION * per_decade * math.log10(max(excess, 1.0))
+    return max(FEWEST_STEPS, int(min(predicted, max(2 * FEWEST_STEPS, MOST_STEPS * size))))
 
 
 def direct_pairs(C: Array, k: int) -> EigenResult:
@@ -86,7 +101,7 @@ def _weakest_excess(reduction: Reduction, k: int, tolerance: float, rounding: fl
     return float((reduction.coupling * np.abs(weights[-1]) / allowed).max())
 
 
-def _measured(C: Array, reduction: Reduction, k: int, tolerance: float, rounding: float) -> EigenResult:
+def _measured(reduction: Reduction, k: int, tolerance: float, rounding: float) -> EigenResult:
     diagonal, beside = reduction.tridiagonal
     size = reduction.size
     if size > FEW_PAIRS * k:
@@ -94,30 +109,45 @@ def _measured(C: Array, reduction: Reduction, k: int, tolerance: float, rounding
     else:
         values, weights = np.linalg.eigh(np.diag(diagonal) + np.diag(beside, -1))
     vectors = reduction.expanded(weights[:, : -k - 1 : -1])
-    return measured_result(values[: -k - 1 : -1], vectors, C @ vectors, tolerance, size, "converged", rounding)
+    return measured_result(values[: -k - 1 : -1], vectors, reduction.product(vectors), tolerance, size, "converged", rounding)
 
 
 def _is_complete(reduction: Reduction, result: EigenResult, rounding: float, rng: np.random.Generator) -> bool:
     """Whether what is left of the matrix has no eigenvalue as large as those found.
 
     It has one where an eigenvalue occurs several times: the reduction finds one vector of it before it comes to the
-    end. Powers on random vectors show that all eigenvalues that are left are small, and the largest that a short
-    reduction from another start finds shows it where they are not much smaller; see `_missed` of the Lanczos iteration.
+    end. Powers on random vectors show it where all eigenvalues that are left are small, and where they are not much
+    smaller the largest that a short Lanczos iteration finds; see `_missed` there.
     """
     values = result.values
     floor = UNDETERMINED * (rounding + SOLVER_ROUNDING * epsilon(values.dtype) * float(values[0]))
     weakest = max(float(values[-1]), floor)
-    multiply, rest = reduction.rest_multiplier(), reduction.rest()
-    vectors = rng.standard_normal((PROBES, len(rest))).astype(rest.dtype)
-    for _ in range(MOST_POWERS):
+    multiply = reduction.rest_multiplier()
+    vectors = rng.standard_normal((PROBES, reduction.n_left)).astype(values.dtype)
+    for _ in range(POWERS):
         images = np.empty_like(vectors)
         for vector, image in zip(vectors, images, strict=True):
             multiply(vector, image)
         vectors = images / weakest
         if float(np.vdot(vectors, vectors)) < CERTAIN**2:
             return True
-    search = Reduction(rest, vectors[0])
-    search.advance(min(SEARCH, len(rest) - 1))
-    last = search.size - 1
-    largest, _ = tridiagonal_eigenpairs(*search.tridiagonal, last, last)
-    return bool(largest[0] < weakest)
+    return _largest_of(multiply, vectors[0], min(SEARCH, reduction.n_left)) < weakest
+
+
+def _largest_of(multiply: Multiply, start: Array, steps: int) -> float:
+    """The largest eigenvalue that a Lanczos iteration finds, without vectors: rounding makes copies, none too large."""
+    T, old, vector, length = np.zeros((steps, steps)), np.zeros_like(start), start, float(start @ start) ** 0.5
+    image = np.empty_like(start)
+    for step in range(steps):
+        if not length > 0:
+            break
+        vector = vector / length
+        multiply(vector, image)
+        T[step, step] = alpha = float(vector @ image)
+        if step:
+            T[step, step - 1] = length
+            rest = image - alpha * vector - length * old
+        else:
+            rest = image - alpha * vector
+        old, vector, length = vector, rest, float(rest @ rest) ** 0.5
+    return float(np.linalg.eigvalsh(T)[-1])

@@ -45,7 +45,7 @@ from preimage._engine.validation import (
     with_weight,
 )
 from preimage._engine.warnings import ignored
-from preimage._models.components import LandmarkModel, PrincipalSubspace, Wanted, principal_subspace
+from preimage._models.components import MOST_POINTS, LandmarkModel, PrincipalSubspace, Wanted, principal_subspace
 from preimage.eigensolvers import Arpack, Dense, EigenOptions, Eigensolver
 from preimage.estimators._cross_fit import automatic_folds, cross_fitted, one_model
 from preimage.estimators._estimator import fit_blocks, refuse_weights_of_blocks, through_device, warn_of_exact_fit
@@ -902,7 +902,7 @@ class KernelPCA(ComponentPictures):
         options = EigenOptions(solver, self.tol, self.max_iter, budget)
         if workers is not None and _is_for_workers(gram, options, wanted.first_count(gram.shape[0] - 1), budget):
             gram = Gram(inputs.kernel, points, multiply=worker_product(inputs.kernel, points, workers))
-        elif gram.fits(budget):
+        elif gram.shape[0] > MOST_POINTS and gram.fits(budget):
             gram = gram.held()
         with self._expected_rank(inputs.X):
             seed = self.random_state

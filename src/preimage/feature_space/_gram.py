@@ -40,6 +40,7 @@ from preimage._engine.warnings import unwarned
 from preimage.feature_space._fused import fused_column_step, fused_gram, fused_held_product, fused_product
 from preimage.kernels import Kernel
 from preimage.kernels._door import value_errors
+from preimage.kernels._kernel import fits
 
 # Rows on either side whose kernel values are computed twice, to measure their rounding errors: 256 pairs give the order
 # of magnitude. Ten times more rows would cost as much as a product with a few thousand points.
@@ -55,6 +56,8 @@ WORTH_THREADS_ENTRIES = 2**17
 FEW_THREADS = 4
 # Points up to which a mean of rows takes less time than a call of BLAS with what leads to it.
 FEW_POINTS = 500
+# Rows whose values are copied to columns together: they stay in the first cache.
+MIRRORED_ROWS = 64
 # Memory for a held matrix, relative to its entries: some room for work on them.
 ROOM_FOR_WORK = 1.25
 
@@ -207,11 +210,23 @@ class Gram:
         return self._symmetric_product(V) if self.is_symmetric else self._product(V)
 
     @unwarned()
+    def dense_into(self, out: Array) -> Array:
+        """All entries of a symmetric matrix of few rows in NumPy: in `out`, where the kernel can write there."""
+        if not (self._has_panels and fits(out, self.X)) or self.is_held or self._known_values() is not None:
+            return 1.0 * self.dense()
+        everything = slice(0, len(out))
+        self.kernel.prepare(self.X).tiles(self.X)(everything, everything, out)
+        return _mirrored(out)
+
+    def _known_values(self) -> Array | None:
+        return self.kernel.known_values(self.X, self._right)
+
+    @unwarned()
     def dense(self) -> Array:
         """All entries as an array; a symmetric matrix computes one triangle and mirrors it."""
         if self.is_held:
             return self.values
-        known = self.kernel.known_values(self.X, self._right)
+        known = self._known_values()
         if known is not None:
             return known
         if self.is_symmetric and (found := fused_gram(self.kernel, self.X)) is not None:
@@ -272,7 +287,7 @@ class Gram:
         panels = cut(n, step)
         if self.is_symmetric and len(panels) == 1:
             tile(*panels, slice(0, m), out)
-            return _mean_with_transpose(out)
+            return _mirrored(out)
         if self.is_symmetric:
             run_parallel(fill_from_diagonal, panels)
             run_parallel(mirror, panels[::-1])  # the longest first
@@ -365,6 +380,16 @@ def _mean_with_transpose(values: Array) -> Array:
     mean = values + values.T
     mean *= 0.5
     return mean
+
+
+def _mirrored(values: Array) -> Array:
+    """An array of NumPy made exactly symmetric in its own memory."""
+    for start in range(0, len(values), MIRRORED_ROWS):
+        stop = start + MIRRORED_ROWS
+        square = values[start:stop, start:stop]
+        square[...] = _mean_with_transpose(square)
+        values[stop:, start:stop] = values[start:stop, stop:].T
+    return values
 
 
 class CenteredGram:

@@ -1,7 +1,9 @@
 """Exact kernel PCA of few points: the usual case in one function, where calls take as long as arithmetic."""
 
 import math
+import threading
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -14,20 +16,36 @@ from preimage.eigensolvers._eigensolver import SOLVER_ROUNDING, EigenResult, rel
 from preimage.eigensolvers._names import CACHED_TOLERANCE
 from preimage.eigensolvers._reduction import direct_pairs, reduced_pairs
 from preimage.feature_space import Expansion, Gram, Subspace
+from preimage.feature_space._gram import CenteredGram
 
 # Points up to which functions in between would take a tenth of a fit.
 MOST_POINTS = 500
 # Points from which on, and part of all components up to which, the reduction of the matrix stops early: LAPACK's whole
 # reduction of fewer points takes as long as the looks.
-FEWEST_REDUCED, MOST_REDUCED = 100, 0.3
+FEWEST_REDUCED, MOST_REDUCED = 140, 0.2
 # Squares of rounding errors below which they underflow, by bytes per number.
 TINY = {8: float(np.finfo(np.float64).tiny), 4: float(np.finfo(np.float32).tiny)}
 
 
-def is_few(gram: Gram) -> bool:
-    """Whether `FewPoints` knows a Gram matrix: held by NumPy, of a positive semidefinite kernel, and small."""
-    values = gram.values
-    return type(values) is np.ndarray and len(values) <= MOST_POINTS and gram.kernel.is_positive_semidefinite
+class _Memory(threading.local):
+    """A matrix of each thread, for one fit after the other.
+
+    Fresh memory of a system takes longer to come, page by page, than the values that are written to it.
+    """
+
+    buffer: np.ndarray | None = None
+
+
+_memory = _Memory()
+
+
+def is_few(gram: Gram, max_bytes: int | None) -> bool:
+    """Whether `FewPoints` knows a Gram matrix: of few points, a positive semidefinite kernel, by NumPy, in memory."""
+    if gram.shape[0] > MOST_POINTS or not gram.kernel.is_positive_semidefinite or gram.multiply is not None:
+        return False
+    if gram.is_held:
+        return type(gram.values) is np.ndarray
+    return type(gram.X) is np.ndarray and gram.is_symmetric and (max_bytes is None or gram.fits(max_bytes))
 
 
 class FewPoints:
@@ -51,8 +69,12 @@ class FewPoints:
     """
 
     def __init__(self, gram: Gram) -> None:
-        self.gram, K = gram, gram.values
-        n = len(K)
+        self.gram, n = gram, gram.shape[0]
+        self._buffer, _memory.buffer = _memory.buffer, None  # nobody else in this thread has it meanwhile
+        if self._buffer is None:
+            self._buffer = np.empty(MOST_POINTS**2)
+        K = gram.dense_into(self._buffer.view(gram.dtype)[: n * n].reshape(n, n))
+        self._own: Array | None = K
         self.means = np.add.reduce(K, axis=1) / n
         self.mean = float(np.add.reduce(self.means)) / n
         self.diagonal = gram.diagonal()
@@ -73,9 +95,20 @@ class FewPoints:
         """Norm of the rounding errors of the matrix."""
         return self.gram.rounding_error()
 
+    def described(self) -> CenteredGram:
+        """The matrix for messages, which need no product with it."""
+        centered = self.gram.centered()
+        centered._row_means = self.means
+        return centered
+
+    def release(self) -> None:
+        """Give the memory to the next fit, after the last call of a method."""
+        self._own, _memory.buffer = None, self._buffer
+
     def leading_pairs(self, k: int, tol: float | None, rng: Seed) -> EigenResult:
-        """The k leading pairs by LAPACK, which stops early where that saves time."""
-        C = self.gram.values - self.means
+        """The k leading pairs by LAPACK, which stops early where that saves time; called once."""
+        C: Any = self._own
+        C -= self.means
         C -= (self.means - self.mean)[:, None]
         n, n_bytes = len(C), C.itemsize
         if n < FEWEST_REDUCED or k > MOST_REDUCED * n or not can_reduce(C.dtype) or self.rounding**2 < TINY[n_bytes]:

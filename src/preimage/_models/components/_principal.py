@@ -11,7 +11,7 @@ from preimage._engine.linalg import determined_count, fix_signs, require_varianc
 from preimage._engine.typing import Array, Seed
 from preimage._engine.validation import generator
 from preimage._engine.warnings import warn_user
-from preimage._models.components._few_points import FewPoints, is_few
+from preimage._models.components._few_points import MOST_POINTS, FewPoints, is_few
 from preimage.eigensolvers import EigenOptions
 from preimage.eigensolvers._eigensolver import SOLVER_ROUNDING, Dense, EigenResult, Eigensolver
 from preimage.exceptions import ConvergenceWarning, IndefiniteKernelWarning, RankWarning
@@ -163,10 +163,13 @@ def principal_subspace(
 
     With positive `weights` of the points, shape (n,), the result is that of points repeated so often.
     """
-    if weights is None and wanted.about_mean and wanted.fraction is None and is_few(gram):
+    is_usual = weights is None and wanted.about_mean and wanted.fraction is None and options.is_automatic
+    if is_usual and is_few(gram, options.max_bytes):
         found = _of_few(gram, wanted, rng, options)
         if found is not None:
             return found
+    if gram.multiply is None and gram.shape[0] <= MOST_POINTS and gram.fits(options.max_bytes or 0):
+        gram = gram.held()
     require_finite(gram.diagonal() * gram.shape[0], gram.kernel)
     # Weights of mean one: eigenvalues are proportional to weights, and huge ones must not make them overflow.
     unit = 1.0 if weights is None else float(np.mean(weights))
@@ -197,14 +200,11 @@ def _of_few(gram: Gram, wanted: Wanted, rng: Seed, options: EigenOptions) -> Pri
     if not few.is_usual():
         return None
     count = wanted.first_count(n - 1)
-    if options.is_automatic:
-        eigen = few.leading_pairs(count, options.tol, rng)
-    else:
-        solver = options.solver(size=n, k=count, held=True, n_bytes=itemsize(gram.dtype))
-        eigen = solver.solve(gram.centered(), count, generator(rng))
+    eigen = few.leading_pairs(count, options.tol, rng)
+    few.release()
     keep = few.determined(eigen, AMPLIFICATION, NARROW_AMPLIFICATION)
     if keep < count or not eigen.converged:
-        keep = _kept(eigen, wanted, gram.centered())
+        keep = _kept(eigen, wanted, few.described())
     values, vectors = eigen.values[:keep], eigen.vectors[:, :keep]
     subspace, scale = few.subspace(vectors, values)
     report = replace(eigen, values=values, residuals=eigen.residuals[:keep], vectors=None, products=None)
