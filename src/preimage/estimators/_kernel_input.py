@@ -111,7 +111,8 @@ def kernel_and_inputs(
         checked = check_gram(estimator, checked, centered=centered)
     elif copy:
         checked = own_copy(checked, X)
-    if isinstance(estimator.kernel, str) and kernel.is_resolved:  # it is nobody else's, and data decide nothing
+    has_all = type(kernel).resolve is Kernel.resolve and kernel.is_resolved
+    if has_all and isinstance(estimator.kernel, str):  # data decide nothing, and the kernel is nobody else's
         return _sharing(kernel, checked), moderate_inputs(type(estimator).__name__, kernel, checked, are_checked=True)
     known, weights = checked, check_weights(estimator, sample_weight, checked.shape[0])
     if labelled_rows is not None and needs_labels(kernel):

@@ -8,7 +8,6 @@ import numpy as np
 from array_api_compat import is_torch_array
 from scipy.spatial.distance import cdist, pdist
 from sklearn import config_context
-from sklearn.metrics.pairwise import additive_chi2_kernel, manhattan_distances
 
 from preimage._engine.arrays import (
     array_namespace,
@@ -425,6 +424,8 @@ def _set_diagonal(s: Array, rows: slice, columns: slice, n: int, value: float) -
 
 def _manhattan(X: Array, Y: Array) -> Array:
     if is_sparse(X) or is_sparse(Y):
+        from sklearn.metrics.pairwise import manhattan_distances
+
         with config_context(assume_finite=True):  # inputs have been checked, and solvers throw away what overflows
             found = manhattan_distances(_with_short_indices(X), _with_short_indices(Y))
         return found.astype(X.dtype, copy=False)
@@ -455,6 +456,8 @@ def _chi_squared(X: Array, Y: Array) -> Array:
     X, Y = to_dense(X), to_dense(Y)
     xp = array_namespace(X, Y)
     if xp.__name__.endswith("numpy"):
+        from sklearn.metrics.pairwise import additive_chi2_kernel
+
         X, Y = (np.require(points, requirements="W") for points in (X, Y))  # a copy of what is read-only
         with config_context(assume_finite=True):
             return -additive_chi2_kernel(X, Y).astype(X.dtype, copy=False)

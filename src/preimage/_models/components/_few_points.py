@@ -14,7 +14,7 @@ from preimage._engine.typing import Array, Seed
 from preimage._engine.validation import generator
 from preimage.eigensolvers._eigensolver import SOLVER_ROUNDING, EigenResult, relative_tolerance
 from preimage.eigensolvers._names import CACHED_TOLERANCE
-from preimage.eigensolvers._reduction import direct_pairs, reduced_pairs
+from preimage.eigensolvers._reduced_pairs import direct_pairs, reduced_pairs
 from preimage.feature_space import Expansion, Gram, Subspace
 from preimage.feature_space._gram import CenteredGram
 

@@ -203,7 +203,7 @@ def _of_few(gram: Gram, wanted: Wanted, rng: Seed, options: EigenOptions) -> Pri
     eigen = few.leading_pairs(count, options.tol, rng)
     few.release()
     keep = few.determined(eigen, AMPLIFICATION, NARROW_AMPLIFICATION)
-    if keep < count or not eigen.converged:
+    if keep < max(count, wanted.number or 0) or not eigen.converged:
         keep = _kept(eigen, wanted, few.described())
     values, vectors = eigen.values[:keep], eigen.vectors[:, :keep]
     subspace, scale = few.subspace(vectors, values)
