@@ -205,7 +205,7 @@ FEW_COLUMNS, FEW_ROWS = 4, 3000
 PACKED_ROWS = 128
 # Fraction of all eigenpairs, as a divisor and by bytes per number, up to which LAPACK's driver for some of them beats
 # the one for all: it takes the same time for each pair, in double precision a good deal more.
-SUBSET_FRACTION = {8: 6, 4: 3}
+SUBSET_FRACTION = {8: 6, 4: 2}
 
 
 # Rows up to which all eigenpairs of a matrix take only milliseconds, so that looking for a low rank gains nothing.

@@ -16,6 +16,7 @@ LOWER, UPPER, NO, LEFT = b"L", b"U", b"N", b"L"
 # Routines by letters: c for a character, i for an integer, a for an array.
 ROUTINES = {
     "latrd": (cython_lapack, "ciiaiaaai"),
+    "sytrd": (cython_lapack, "ciaiaaaaii"),
     "ormqr": (cython_lapack, "cciiiaiaaiaii"),
     "syr2": (cython_blas, "ciaaiaiai"),
     "syr2k": (cython_blas, "cciiaaiaiaai"),
@@ -46,6 +47,7 @@ class Reduction:
     ----------
     size : int
         Steps made.
+    dtype : numpy.dtype
     coupling : float
         Modulus of the entry that couples T and R.
     """
@@ -53,7 +55,7 @@ class Reduction:
     def __init__(self, A: Array, start: Array) -> None:
         n, dtype = len(A), A.dtype
         self._call = _routines(dtype)
-        self.size, self._n = 0, n
+        self.size, self.dtype, self._n = 0, dtype, n
         # One triangle is read and written: by columns, as LAPACK counts, the lower one. The other one stays as it is.
         self._A, self._original_diagonal = A, np.diagonal(A).copy()
         self._item, self._address = dtype.itemsize, self._A.ctypes.data
@@ -99,6 +101,15 @@ class Reduction:
             *(LOWER, NO, m - count, count, self._minus, self._at(self.size, j), self._n),
             *(W.ctypes.data + count * self._item, m, self._one, self._at(self.size, self.size), self._n),
         )
+
+    def finish(self) -> None:
+        """Make all steps that are left."""
+        j, m = self.size, self.n_left
+        work = np.empty(m * BLOCK, self.dtype)
+        self._call["sytrd"](
+            *(LOWER, m, self._at(j, j), self._n, self._diagonal[j:], self._beside[j:], self._tau[j:], work, work.size, 0)
+        )
+        self.size, self._beside[-1] = self._n, 0
 
     def expanded(self, weights: Array) -> Array:
         """Q applied to columns of which the entries from `size` on are zero: weights of shape (size, k)."""

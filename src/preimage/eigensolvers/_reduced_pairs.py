@@ -1,6 +1,7 @@
 """Leading pairs by LAPACK's reduction to a tridiagonal matrix, which stops when they have converged."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -20,6 +21,9 @@ from preimage.eigensolvers._lanczos import CERTAIN, PROBES, ROUNDING_DECIDES, UN
 # Columns before the first look at residuals: so many for every pair, and so many more; and fewest between two looks, as
 # each has a call of LAPACK and an update of what is left.
 FIRST_LOOK_PER_PAIR, FIRST_LOOK_MORE, FEWEST_STEPS = 1.1, 14, 8
+# Rows of the matrix for each step between two looks, where that is more: an update of a large matrix reads and writes
+# all of it.
+ROWS_PER_STEP = 60
 # Steps between two looks, relative to those after which residuals fall to what is allowed if they go on as before, and
 # most of them relative to the columns that there are: convergence only gets faster.
 CAUTION, MOST_STEPS = 0.6, 1 / 3
@@ -54,6 +58,7 @@ def reduced_pairs(
     n = len(C)
     reduction = Reduction(C, C @ rng.standard_normal(n).astype(C.dtype))
     steps, before = int(FIRST_LOOK_PER_PAIR * k) + FIRST_LOOK_MORE, None
+    fewest = max(FEWEST_STEPS, n // ROWS_PER_STEP)
     while reduction.size + steps < NEARLY_ALL * n:
         reduction.advance(steps)
         excess = _weakest_excess(reduction, k, tolerance, rounding)
@@ -68,17 +73,21 @@ def reduced_pairs(
             if excess <= ROUNDING_DECIDES:
                 break  # what is left are rounding errors, which LAPACK makes as small as they can be
             excess = result.excess
-        steps, before = _steps(excess, steps, before, reduction.size, k), excess
+        steps, before = _steps(excess, steps, before, reduction.size, k, fewest), excess
+    reduction.finish()
+    result = _measured(reduction, k, tolerance, rounding)
+    if result.converged:
+        return replace(result, n_products=n, reason="direct method", is_direct=True)
     return direct_pairs(reduction.restored(), k)
 
 
-def _steps(excess: float, steps: int, before: float | None, size: int, k: int) -> int:
+def _steps(excess: float, steps: int, before: float | None, size: int, k: int, fewest: int) -> int:
     """How many steps to make before the next look, by the residuals of this one and of that before."""
     per_decade = k / 16 + 4
     if before is not None:
         per_decade = min(steps / math.log10(max(before / excess, 1.1)), 4 * per_decade)
     predicted = CAUTION * per_decade * math.log10(max(excess, 1.0))
-    return max(FEWEST_STEPS, int(min(predicted, max(2 * FEWEST_STEPS, MOST_STEPS * size))))
+    return max(fewest, int(min(predicted, max(2 * fewest, MOST_STEPS * size))))
 
 
 def direct_pairs(C: Array, k: int) -> EigenResult:
@@ -92,24 +101,29 @@ def direct_pairs(C: Array, k: int) -> EigenResult:
 
 def _weakest_excess(reduction: Reduction, k: int, tolerance: float, rounding: float) -> float:
     """The largest residual over what is allowed, where the weakest of k pairs converge last."""
-    (diagonal, beside), size = reduction.tridiagonal, reduction.size
+    (diagonal, beside), size, dtype = _in_double(reduction), reduction.size, reduction.dtype
     largest = float(np.abs(diagonal).max())
     if not np.isfinite(largest):
         return np.inf
     values, weights = tridiagonal_eigenpairs(diagonal, beside, size - k, min(size - k + WEAKEST, size) - 1)
-    allowed = allowed_residuals(values, tolerance, rounding, largest)
+    allowed = allowed_residuals(values.astype(dtype), tolerance, rounding, largest)
     return float((reduction.coupling * np.abs(weights[-1]) / allowed).max())
 
 
-def _measured(reduction: Reduction, k: int, tolerance: float, rounding: float) -> EigenResult:
+def _in_double(reduction: Reduction) -> tuple[Array, Array]:
+    """The tridiagonal matrix in double precision: its eigenvectors have errors of many units of single precision."""
     diagonal, beside = reduction.tridiagonal
-    size = reduction.size
+    return diagonal.astype(np.float64), beside.astype(np.float64)
+
+
+def _measured(reduction: Reduction, k: int, tolerance: float, rounding: float) -> EigenResult:
+    (diagonal, beside), size, dtype = _in_double(reduction), reduction.size, reduction.dtype
     if size > FEW_PAIRS * k:
         values, weights = tridiagonal_eigenpairs(diagonal, beside, size - k, size - 1)
     else:
         values, weights = np.linalg.eigh(np.diag(diagonal) + np.diag(beside, -1))
     vectors = reduction.expanded(weights[:, : -k - 1 : -1])
-    return measured_result(values[: -k - 1 : -1], vectors, reduction.product(vectors), tolerance, size, "converged", rounding)
+    return measured_result(values[: -k - 1 : -1].astype(dtype), vectors, reduction.product(vectors), tolerance, size, "converged", rounding)
 
 
 def _is_complete(reduction: Reduction, result: EigenResult, rounding: float, rng: np.random.Generator) -> bool:

@@ -10,19 +10,21 @@ import numpy as np
 from preimage._engine.arrays import epsilon
 from preimage._engine.linalg import DETERMINED, NO_VARIANCE, fix_signs, leading_count
 from preimage._engine.reduction import can_reduce
+from preimage._engine.threads import large_decomposition
 from preimage._engine.typing import Array, Seed
 from preimage._engine.validation import generator
 from preimage.eigensolvers._eigensolver import SOLVER_ROUNDING, EigenResult, relative_tolerance
-from preimage.eigensolvers._names import CACHED_TOLERANCE
+from preimage.eigensolvers._names import CACHED_FRACTION, CACHED_TOLERANCE, SINGLE_FRACTION
 from preimage.eigensolvers._reduced_pairs import direct_pairs, reduced_pairs
 from preimage.feature_space import Expansion, Gram, Subspace
 from preimage.feature_space._gram import CenteredGram
 
-# Points up to which functions in between would take a tenth of a fit.
-MOST_POINTS = 500
+# Points up to which functions in between would take a tenth of a fit, and memory of a matrix is kept for the next fit;
+# and most points of all, whose matrix stays in the cache.
+FEW_POINTS, MOST_POINTS = 500, 2000
 # Points from which on, and part of all components up to which, the reduction of the matrix stops early: LAPACK's whole
 # reduction of fewer points takes as long as the looks.
-FEWEST_REDUCED, MOST_REDUCED = 140, 0.2
+FEWEST_REDUCED, MOST_REDUCED = 140, 0.3
 # Squares of rounding errors below which they underflow, by bytes per number.
 TINY = {8: float(np.finfo(np.float64).tiny), 4: float(np.finfo(np.float32).tiny)}
 
@@ -39,9 +41,16 @@ class _Memory(threading.local):
 _memory = _Memory()
 
 
-def is_few(gram: Gram, max_bytes: int | None) -> bool:
-    """Whether `FewPoints` knows a Gram matrix: of few points, a positive semidefinite kernel, by NumPy, in memory."""
-    if gram.shape[0] > MOST_POINTS or not gram.kernel.is_positive_semidefinite or gram.multiply is not None:
+def is_few(gram: Gram, k: int, max_bytes: int | None) -> bool:
+    """Whether `FewPoints` is the fastest way to k components, and knows the Gram matrix.
+
+    That has few points, or not so many that a Lanczos iteration takes less time for k pairs; a positive semidefinite
+    kernel; and it is NumPy's, in memory.
+    """
+    n = gram.shape[0]
+    if n > FEW_POINTS and (n > MOST_POINTS or not SINGLE_FRACTION * n < k <= CACHED_FRACTION * n):
+        return False
+    if not gram.kernel.is_positive_semidefinite or gram.multiply is not None:
         return False
     if gram.is_held:
         return type(gram.values) is np.ndarray
@@ -70,10 +79,15 @@ class FewPoints:
 
     def __init__(self, gram: Gram) -> None:
         self.gram, n = gram, gram.shape[0]
-        self._buffer, _memory.buffer = _memory.buffer, None  # nobody else in this thread has it meanwhile
-        if self._buffer is None:
-            self._buffer = np.empty(MOST_POINTS**2)
-        K = gram.dense_into(self._buffer.view(gram.dtype)[: n * n].reshape(n, n))
+        self._buffer: np.ndarray | None = None
+        if n <= FEW_POINTS:
+            self._buffer, _memory.buffer = _memory.buffer, None  # nobody else in this thread has it meanwhile
+            if self._buffer is None:
+                self._buffer = np.empty(FEW_POINTS**2)
+            K = gram.dense_into(self._buffer.view(gram.dtype)[: n * n].reshape(n, n))
+        else:
+            K = gram.dense()
+            K = 1.0 * K if gram.is_held or K is gram.kernel.known_values(gram.X, gram.X) else K
         self._own: Array | None = K
         self.means = np.add.reduce(K, axis=1) / n
         self.mean = float(np.add.reduce(self.means)) / n
@@ -103,7 +117,9 @@ class FewPoints:
 
     def release(self) -> None:
         """Give the memory to the next fit, after the last call of a method."""
-        self._own, _memory.buffer = None, self._buffer
+        self._own = None
+        if self._buffer is not None:
+            _memory.buffer = self._buffer
 
     def leading_pairs(self, k: int, tol: float | None, rng: Seed) -> EigenResult:
         """The k leading pairs by LAPACK, which stops early where that saves time; called once."""
@@ -114,7 +130,8 @@ class FewPoints:
         if n < FEWEST_REDUCED or k > MOST_REDUCED * n or not can_reduce(C.dtype) or self.rounding**2 < TINY[n_bytes]:
             return direct_pairs(C, k)
         tolerance = relative_tolerance(CACHED_TOLERANCE[n_bytes] if tol is None else tol, C.dtype)
-        return reduced_pairs(C, k, tolerance, self.rounding, generator(rng))
+        with large_decomposition(n):
+            return reduced_pairs(C, k, tolerance, self.rounding, generator(rng))
 
     def determined(self, eigen: EigenResult, amplification: float, narrow: float) -> int:
         """How many pairs are determined by the data, zero where variances are rounding; see `_determined`."""

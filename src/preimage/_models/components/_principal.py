@@ -164,7 +164,7 @@ def principal_subspace(
     With positive `weights` of the points, shape (n,), the result is that of points repeated so often.
     """
     is_usual = weights is None and wanted.about_mean and wanted.fraction is None and options.is_automatic
-    if is_usual and is_few(gram, options.max_bytes):
+    if is_usual and is_few(gram, wanted.first_count(gram.shape[0] - 1), options.max_bytes):
         found = _of_few(gram, wanted, rng, options)
         if found is not None:
             return found
