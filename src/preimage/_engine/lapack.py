@@ -198,6 +198,7 @@ def _routine(name: str, dtype: Any) -> Callable[..., int] | None:
     return call
 
 
+@cache
 def published(module: Any, name: str, dtype: Any) -> tuple[Callable[..., None] | None, list[str | None]]:
     """A routine that a module of SciPy publishes and that takes addresses, and what these are of; None without one."""
     try:

@@ -148,9 +148,16 @@ class Reduction:
 
     def rest_multiplier(self) -> Callable[[Array, Array], None]:
         """A function that writes the product of R with a vector into another one."""
-        j, m = self.size, self._n - self.size
-        symv, at = self._call["symv"], self._at(j, j)
-        return lambda vector, out: symv(LOWER, m, self._one, at, self._n, vector, 1, self._zero, out, 1)
+        symv, _ = published(cython_blas, "symv", self.dtype)
+        integers = (ctypes.c_int * 3)(self.n_left, self._n, 1)
+        rows, stride, step = (ctypes.addressof(integers) + 4 * place for place in range(3))
+        before = LOWER, rows, self._one.ctypes.data, self._at(self.size, self.size), stride
+        between = step, self._zero.ctypes.data
+
+        def multiply(vector: Array, out: Array, held: Any = integers) -> None:
+            symv(*before, vector.ctypes.data, *between, out.ctypes.data, step)
+
+        return multiply
 
     def rest(self) -> Array:
         """A copy of R, of which the triangle that LAPACK calls the lower one has a meaning."""

@@ -32,7 +32,7 @@ WEAKEST = 2
 # Part of all columns from which on the whole reduction takes less time than further looks.
 NEARLY_ALL = 0.6
 # Powers of what is left on random vectors, and steps of a Lanczos iteration with it, that look for missed eigenvalues.
-POWERS, SEARCH = 3, 16
+POWERS, SEARCH = 3, 12
 # Rows of a tridiagonal matrix, for each wanted pair, from which on these pairs take less time than all.
 FEW_PAIRS = 4
 
@@ -158,10 +158,9 @@ def _largest_of(multiply: Multiply, start: Array, steps: int) -> float:
         vector = vector / length
         multiply(vector, image)
         T[step, step] = alpha = float(vector @ image)
+        rest = image - alpha * vector
         if step:
             T[step, step - 1] = length
-            rest = image - alpha * vector - length * old
-        else:
-            rest = image - alpha * vector
+            rest -= length * old
         old, vector, length = vector, rest, float(rest @ rest) ** 0.5
     return float(np.linalg.eigvalsh(T)[-1])

@@ -23,9 +23,9 @@ from preimage._engine.arrays import (
 from preimage._engine.typing import Array
 from preimage.kernels._kernel import Prepared, fits, written
 
-# Rows from which the origin of distances is found. Any point among the data serves: the median of five hundred is one,
-# and sorting more would cost as much as the distances of a small block.
-SAMPLE = 512
+# Rows from which the origin of distances is found. Any point among the data serves: the median of some dozens is one,
+# and sorting ten times as many would cost as much as the distances of a small block.
+SAMPLE = 64
 # Rows whose mutual distances show whether single precision is enough, the percentile of these that counts as short, and
 # the error of a short distance that is too much. Kernel values of short distances are those that differ from each
 # other; with an error of a hundredth the smallest eigenvalues of Gram matrices would change.
