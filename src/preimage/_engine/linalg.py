@@ -50,6 +50,14 @@ def difference(A: Array, fresh: Array) -> Array:
     return A - fresh
 
 
+def difference_in(fresh: Array, B: Array) -> Array:
+    """A − B for an array A that nobody else holds, in whose memory the result is stored."""
+    if isinstance(fresh, np.ndarray):
+        fresh -= B
+        return fresh
+    return fresh - B
+
+
 def is_shared(A: Array, B: Array) -> bool:
     """Whether several threads work on A @ B: NumPy arrays that are large enough, and threads that may be used."""
     if not (isinstance(A, np.ndarray) and isinstance(B, np.ndarray) and A.ndim == B.ndim == 2):
