@@ -1,14 +1,14 @@
 """Is exact kernel PCA anywhere slower than scikit-learn's best solver at equal accuracy?
 
-Set-up: n points × k components × five kinds of points × two precisions × `fit` and `fit_transform` × one thread and two.
-Points: 30 Gaussian blobs in 30 dimensions (deviation 3), one isotropic Gaussian in 30 dimensions, a swiss roll; Gaussian
-kernel with γ = 1/(2 · median squared distance). "low rank" are two uniform coordinates with a sixteenth of that γ, whose
-matrix has a rank of some tens to rounding; "flat" are an isotropic Gaussian in 200 dimensions, with a spectrum without
-any decay. In every cell our fit with its defaults runs in turn with all solvers of scikit-learn: ARPACK with four
-tolerances, randomized with three powers, dense. The best is the fastest one whose eigenvalues, residuals and coordinates
-are as accurate as ours, or as our default tolerance promises (`_equal_accuracy.py`). All run once on 100 points before,
-which loads libraries; the first run of each cell counts, the order is reversed in every second round, and there is no
-rest between runs.
+Set-up: n points × k components × five kinds of points × two precisions × `fit` and `fit_transform` × one thread and
+two. Points: 30 Gaussian blobs in 30 dimensions (deviation 3), one isotropic Gaussian in 30 dimensions, a swiss roll;
+Gaussian kernel with γ = 1/(2 · median squared distance). "low rank" are two uniform coordinates with a sixteenth of
+that γ, whose matrix has a rank of some tens to rounding; "flat" are an isotropic Gaussian in 200 dimensions, with a
+spectrum without any decay. In every cell our fit with its defaults runs in turn with all solvers of scikit-learn:
+ARPACK with four tolerances, randomized with three powers, dense. The best is the fastest one whose eigenvalues,
+residuals and coordinates are as accurate as ours, or as our default tolerance promises (`_equal_accuracy.py`). All
+run once on 100 points before, which loads libraries; the first run of each cell counts, the order is reversed in
+every second round, and there is no rest between runs.
 
 The first round tries the settings of a solver from the fastest on (the loosest tolerance, the fewest iterations), until
 one is accurate enough: further ones take longer. It leaves out what takes over 0.1 s and twice the time of the best for
@@ -174,7 +174,8 @@ def line(row):
 
 
 HEADER = (
-    f"  {'data':11}{'n':>6}{'k':>5}{'kept':>5} {'dtype':7} {'method':13}{'ours ms':>9}{'median':>9}{'theirs':>9}{'median':>9}"
+    f"  {'data':11}{'n':>6}{'k':>5}{'kept':>5} {'dtype':7} {'method':13}{'ours ms':>9}{'median':>9}{'theirs':>9}"
+    f"{'median':>9}"
     f"{'ratio':>7}{'median':>7}  best solver       errors of eigenvalues/residuals/coordinates, ours and theirs; rounds"
 )
 
@@ -194,14 +195,18 @@ def summary(rows):
     return values
 
 
+def cell_name(row):
+    return (
+        f"{row['data']}, n = {row['n']}, k = {row['k']}, {row['dtype']}, {row['method']}, "
+        f"{row['threads']} thread{'s' * (row['threads'] > 1)}"
+    )
+
+
 def print_summary(rows):
     for name, value in summary(rows).items():
         print(f"{name}: {value:.3g}")
     for row in sorted(rows, key=ratio)[:WORST]:
-        print(
-            f"  {ratio(row):.2f} (medians {ratio(row, ' median'):.2f}): {row['data']}, n = {row['n']}, k = {row['k']}, "
-            f"{row['dtype']}, {row['method']}, threads {row['threads']}; best {row['best']}"
-        )
+        print(f"  {ratio(row):.2f} (medians {ratio(row, ' median'):.2f}): {cell_name(row)}; best {row['best']}")
     for threads in sorted({row["threads"] for row in rows}):
         for method in sorted({row["method"] for row in rows}):
             part = [row for row in rows if row["threads"] == threads and row["method"] == method]
@@ -289,12 +294,7 @@ def main():
     if options.record:
         from _measure import record
 
-        keep = {
-            f"{row['data']}, n = {row['n']}, k = {row['k']}, {row['dtype']}, {row['method']}, {row['threads']} threads": (
-                ratio(row)
-            )
-            for row in rows
-        }
+        keep = {cell_name(row): ratio(row) for row in rows}
         record("grid", summary(rows) | keep, {"rounds": "at least 3"}, machine="; ".join(machines))
 
 

@@ -109,7 +109,7 @@ def test_other_threads_go_on(request):
     assert count > 10
 
 
-@pytest.mark.parametrize("first, last", [(0, 0), (7, 9), (29, 29), (0, 29)])
+@pytest.mark.parametrize(("first", "last"), [(0, 0), (7, 9), (29, 29), (0, 29)])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_pairs_of_a_tridiagonal_matrix(first, last, dtype, rng):
     diagonal, beside = rng.normal(size=30).astype(dtype), rng.normal(size=29).astype(dtype)

@@ -13,7 +13,15 @@ from preimage._engine.lazy import lazy_names
 # Modules on top of `sklearn.base`, and a third more. Rich comes with scikit-learn's callbacks.
 MOST_OF_ESTIMATOR = 300
 # Parts of scikit-learn that no fit of kernel PCA needs.
-HEAVY = ("sklearn.cluster", "sklearn.linear_model", "sklearn.metrics", "sklearn.svm", "sklearn.tree", "matplotlib", "torch")
+HEAVY = (
+    "sklearn.cluster",
+    "sklearn.linear_model",
+    "sklearn.metrics",
+    "sklearn.svm",
+    "sklearn.tree",
+    "matplotlib",
+    "torch",
+)
 
 
 def imported_by(statement):
@@ -51,7 +59,7 @@ def test_names_of_estimators_are_found():
 def test_unknown_names_are_attribute_errors():
     for package in ("preimage", "preimage.estimators", "preimage.persistence"):
         with pytest.raises(AttributeError, match=f"module '{package}' has no attribute 'NoSuchName'"):
-            importlib.import_module(package).NoSuchName
+            getattr(importlib.import_module(package), "NoSuchName")  # noqa: B009
     with pytest.raises(ImportError):
         from preimage import NoSuchName  # noqa: F401
 

@@ -107,7 +107,18 @@ class Reduction:
         j, m = self.size, self.n_left
         work = np.empty(m * BLOCK, self.dtype)
         self._call["sytrd"](
-            *(LOWER, m, self._at(j, j), self._n, self._diagonal[j:], self._beside[j:], self._tau[j:], work, work.size, 0)
+            *(
+                LOWER,
+                m,
+                self._at(j, j),
+                self._n,
+                self._diagonal[j:],
+                self._beside[j:],
+                self._tau[j:],
+                work,
+                work.size,
+                0,
+            )
         )
         self.size, self._beside[-1] = self._n, 0
 
@@ -148,7 +159,7 @@ class Reduction:
 
     def rest_multiplier(self) -> Callable[[Array, Array], None]:
         """A function that writes the product of R with a vector into another one."""
-        symv, _ = published(cython_blas, "symv", self.dtype)
+        symv: Any = published(cython_blas, "symv", self.dtype)[0]
         integers = (ctypes.c_int * 3)(self.n_left, self._n, 1)
         rows, stride, step = (ctypes.addressof(integers) + 4 * place for place in range(3))
         before = LOWER, rows, self._one.ctypes.data, self._at(self.size, self.size), stride
@@ -172,7 +183,8 @@ class Reduction:
 def _routines(dtype: Any) -> dict[str, Callable[..., None]]:
     """What `Reduction` needs of BLAS and LAPACK, by name; empty where something is unknown."""
     found = {name: _routine(module, name, letters, dtype) for name, (module, letters) in ROUTINES.items()}
-    return {} if None in found.values() else found
+    known = {name: routine for name, routine in found.items() if routine is not None}
+    return known if len(known) == len(ROUTINES) else {}
 
 
 def can_reduce(dtype: Any) -> bool:
@@ -183,7 +195,7 @@ def can_reduce(dtype: Any) -> bool:
 def _routine(module: Any, name: str, letters: str, dtype: Any) -> Callable[..., None] | None:
     """A routine that takes bytes, integers, and arrays or addresses."""
     function, kinds = published(module, name, dtype)
-    if kinds != [{"c": "char", "i": "int", "a": "array"}[letter] for letter in letters]:
+    if function is None or kinds != [{"c": "char", "i": "int", "a": "array"}[letter] for letter in letters]:
         return None
     places = [place for place, letter in enumerate(letters) if letter == "i"]
 

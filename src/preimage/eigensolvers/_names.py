@@ -8,8 +8,8 @@ import numpy as np
 from preimage._engine.arrays import itemsize
 from preimage._engine.progress import stage
 from preimage._engine.reduction import can_reduce
-from preimage._engine.threads import large_decomposition
 from preimage._engine.registry import Part, Registry
+from preimage._engine.threads import large_decomposition
 from preimage._engine.validation import Interval, check_parameters
 from preimage.eigensolvers._block_krylov import BlockKrylov, block_width
 from preimage.eigensolvers._eigensolver import (
@@ -60,7 +60,9 @@ class SureKrylov(Eigensolver):
             default = CACHED_TOLERANCE[itemsize(operator.dtype)]
             tolerance = relative_tolerance(default if self.tol is None else self.tol, operator.dtype)
             with stage("Finding eigenvectors", 1) as advance:
-                if k > SINGLE_FRACTION * n and not by_modulus and can_reduce(operator.dtype) and hasattr(operator, "dense"):
+                is_reduced = k > SINGLE_FRACTION * n and not by_modulus and can_reduce(operator.dtype)
+                found: EigenResult | None
+                if is_reduced and hasattr(operator, "dense"):
                     with large_decomposition(n):
                         found = reduced_pairs(operator.dense(), k, tolerance, product_rounding(operator), rng)
                 else:

@@ -37,9 +37,7 @@ POWERS, SEARCH = 3, 12
 FEW_PAIRS = 4
 
 
-def reduced_pairs(
-    C: Array, k: int, tolerance: float, rounding: float, rng: np.random.Generator
-) -> EigenResult:
+def reduced_pairs(C: Array, k: int, tolerance: float, rounding: float, rng: np.random.Generator) -> EigenResult:
     """The k largest eigenpairs of a symmetric matrix of NumPy.
 
     The first vectors of the reduction are those of a Lanczos iteration, so that it can stop early, and where it does
@@ -123,7 +121,9 @@ def _measured(reduction: Reduction, k: int, tolerance: float, rounding: float) -
     else:
         values, weights = np.linalg.eigh(np.diag(diagonal) + np.diag(beside, -1))
     vectors = reduction.expanded(weights[:, : -k - 1 : -1])
-    return measured_result(values[: -k - 1 : -1].astype(dtype), vectors, reduction.product(vectors), tolerance, size, "converged", rounding)
+    return measured_result(
+        values[: -k - 1 : -1].astype(dtype), vectors, reduction.product(vectors), tolerance, size, "converged", rounding
+    )
 
 
 def _is_complete(reduction: Reduction, result: EigenResult, rounding: float, rng: np.random.Generator) -> bool:

@@ -176,7 +176,11 @@ class Gram:
         if self._diagonal is None:
             with unwarned():
                 self._diagonal = self.kernel.diagonal(self.X)
-        return self._diagonal.copy() if isinstance(self._diagonal, np.ndarray) else own_copy(self._diagonal, self._diagonal)
+        return (
+            self._diagonal.copy()
+            if isinstance(self._diagonal, np.ndarray)
+            else own_copy(self._diagonal, self._diagonal)
+        )
 
     def largest_diagonal(self) -> float:
         """The largest modulus of k(xᵢ, xᵢ)."""

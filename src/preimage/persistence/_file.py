@@ -189,7 +189,6 @@ def from_bytes(data: bytes) -> Any:
 
 def _parts(value: Any) -> list[Any]:
     import preimage
-
     from preimage.persistence._safetensors import parts_of_file
     from preimage.persistence._state import Encoder
 

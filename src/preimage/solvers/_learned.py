@@ -231,7 +231,6 @@ class CoordinateMap:
             values = Box(self.lower, self.upper).clip(values)
         return xp.astype(values, Y.dtype, copy=False)
 
-
     @cached_property
     def _expansion(self) -> Expansion:
         """The function of the kernel, which prepares its points for few queries once."""
