@@ -139,7 +139,8 @@ class Cell:
         import numpy as np
         from _equal_accuracy import OURS
 
-        best = min(self._equal(), key=lambda name: min(self.times[name]))
+        equal = self._equal() or [name for name in self.times if name.startswith("dense")]  # it is always accurate
+        best = min(equal, key=lambda name: min(self.times[name]))
         ours, theirs = self.times[OURS], self.times[best]
         return {
             "k": self.k,

@@ -170,6 +170,10 @@ class Reduction:
 
         return multiply
 
+    def rest_trace(self) -> float:
+        """The trace of R: at least its largest eigenvalue where A has none below zero."""
+        return float(np.diagonal(self._A)[self.size :].sum(dtype=np.float64))
+
     def rest(self) -> Array:
         """A copy of R, of which the triangle that LAPACK calls the lower one has a meaning."""
         return self._A[self.size :, self.size :].copy()

@@ -121,8 +121,8 @@ class FewPoints:
         if self._buffer is not None:
             _memory.buffer = self._buffer
 
-    def leading_pairs(self, k: int, tol: float | None, rng: Seed) -> EigenResult:
-        """The k leading pairs by LAPACK, which stops early where that saves time; called once."""
+    def leading_pairs(self, k: int, tol: float | None, rng: Seed, amplification: float) -> EigenResult:
+        """The k leading pairs, or all that may be determined, by LAPACK, which stops early where it can; called once."""
         C: Any = self._own
         C -= self.means
         C -= (self.means - self.mean)[:, None]
@@ -130,8 +130,9 @@ class FewPoints:
         if n < FEWEST_REDUCED or k > MOST_REDUCED * n or not can_reduce(C.dtype) or self.rounding**2 < TINY[n_bytes]:
             return direct_pairs(C, k)
         tolerance = relative_tolerance(CACHED_TOLERANCE[n_bytes] if tol is None else tol, C.dtype)
+        floor = amplification * self.gram.unit_error() / DETERMINED[n_bytes]
         with large_decomposition(n):
-            return reduced_pairs(C, k, tolerance, self.rounding, generator(rng))
+            return reduced_pairs(C, k, tolerance, self.rounding, generator(rng), floor)
 
     def determined(self, eigen: EigenResult, amplification: float, narrow: float) -> int:
         """How many pairs are determined by the data, zero where variances are rounding; see `_determined`."""

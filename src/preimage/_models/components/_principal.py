@@ -8,6 +8,7 @@ import numpy as np
 
 from preimage._engine.arrays import array_namespace, device_kwargs, epsilon, from_numpy, itemsize
 from preimage._engine.linalg import determined_count, fix_signs, require_variance
+from preimage._engine.progress import stage
 from preimage._engine.typing import Array, Seed
 from preimage._engine.validation import generator
 from preimage._engine.warnings import warn_user
@@ -200,8 +201,10 @@ def _of_few(gram: Gram, wanted: Wanted, rng: Seed, options: EigenOptions) -> Pri
     if not few.is_usual():
         return None
     count = wanted.first_count(n - 1)
-    eigen = few.leading_pairs(count, options.tol, rng)
-    few.release()
+    with stage("Finding eigenvectors", 1) as advance:
+        eigen = few.leading_pairs(count, options.tol, rng, AMPLIFICATION)
+        few.release()
+        advance()
     keep = few.determined(eigen, AMPLIFICATION, NARROW_AMPLIFICATION)
     if keep < max(count, wanted.number or 0) or not eigen.converged:
         keep = _kept(eigen, wanted, few.described())
