@@ -34,7 +34,7 @@ CACHED_BYTES = 36 * 2**20
 CACHED_TOLERANCE = {8: 1e-10, 4: 5e-6}
 # Fraction of all pairs from which on the vectors of the iteration are so many that keeping them orthogonal takes longer
 # than LAPACK's reduction, which may stop early.
-SINGLE_FRACTION = 0.04
+SINGLE_FRACTION = 0.02
 
 
 class SureKrylov(Eigensolver):

@@ -35,6 +35,10 @@ NEARLY_ALL = 0.6
 POWERS, SEARCH = 3, 12
 # Steps before the trace of what is left is looked at for the first time, where the rank may be low.
 FEWEST_BEFORE_LOOK = 32
+# Parts of all pairs, by bytes per number, beyond which LAPACK's own ways are faster, unless the rank is low: then little
+# of the trace is left after the first steps. With few rows they are faster in either precision, and in single precision
+# even than these steps.
+MANY, SLOW, FEW_ROWS = {8: 0.3, 4: 0.12}, 0.1, 300
 # Residuals of a whole reduction over what is allowed, up to which they are those of LAPACK.
 LIKE_LAPACK = 30.0
 TINY = float(np.finfo(float).tiny)
@@ -63,8 +67,15 @@ def reduced_pairs(
         Pairs with smaller eigenvalues, but for the first one, are of no use. The trace of what is left of the matrix
         says when there are no others, long before there are k columns where the rank is low.
     """
-    n = len(C)
+    n, trace = len(C), float(np.trace(C))
+    is_many = k > MANY[C.itemsize if n > FEW_ROWS else 4] * n
+    if is_many and floor > 0 and n <= FEW_ROWS and C.itemsize == 4:
+        return direct_pairs(C, k)
     reduction = Reduction(C, C @ rng.standard_normal(n).astype(C.dtype))
+    if is_many and floor > 0:
+        reduction.advance(FEWEST_BEFORE_LOOK)
+        if reduction.rest_trace() > SLOW * trace:
+            return direct_pairs(reduction.restored(), k)
     _begin(reduction, min(int(FIRST_LOOK_PER_PAIR * k) + FIRST_LOOK_MORE, int(NEARLY_ALL * n)), floor)
     fewest, steps, before = max(FEWEST_STEPS, n // ROWS_PER_STEP), reduction.size, None
     while True:

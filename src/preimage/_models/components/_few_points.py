@@ -14,7 +14,7 @@ from preimage._engine.threads import large_decomposition
 from preimage._engine.typing import Array, Seed
 from preimage._engine.validation import generator
 from preimage.eigensolvers._eigensolver import SOLVER_ROUNDING, EigenResult, relative_tolerance
-from preimage.eigensolvers._names import CACHED_FRACTION, CACHED_TOLERANCE, SINGLE_FRACTION
+from preimage.eigensolvers._names import CACHED_TOLERANCE, SINGLE_FRACTION
 from preimage.eigensolvers._reduced_pairs import direct_pairs, reduced_pairs
 from preimage.feature_space import Expansion, Gram, Subspace
 from preimage.feature_space._gram import CenteredGram
@@ -22,9 +22,8 @@ from preimage.feature_space._gram import CenteredGram
 # Points up to which functions in between would take a tenth of a fit, and memory of a matrix is kept for the next fit;
 # and most points of all, whose matrix stays in the cache.
 FEW_POINTS, MOST_POINTS = 500, 2000
-# Points from which on, and part of all components up to which, the reduction of the matrix stops early: LAPACK's whole
-# reduction of fewer points takes as long as the looks.
-FEWEST_REDUCED, MOST_REDUCED = 140, 0.3
+# Points from which on the reduction of the matrix may stop early: the whole of fewer takes as long as looks.
+FEWEST_REDUCED = 140
 # Squares of rounding errors below which they underflow, by bytes per number.
 TINY = {8: float(np.finfo(np.float64).tiny), 4: float(np.finfo(np.float32).tiny)}
 
@@ -48,7 +47,7 @@ def is_few(gram: Gram, k: int, max_bytes: int | None) -> bool:
     kernel; and it is NumPy's, in memory.
     """
     n = gram.shape[0]
-    if n > FEW_POINTS and (n > MOST_POINTS or not SINGLE_FRACTION * n < k <= CACHED_FRACTION * n):
+    if n > MOST_POINTS or FEW_POINTS < n and k <= SINGLE_FRACTION * n:
         return False
     if not gram.kernel.is_positive_semidefinite or gram.multiply is not None:
         return False
@@ -127,7 +126,7 @@ class FewPoints:
         C -= self.means
         C -= (self.means - self.mean)[:, None]
         n, n_bytes = len(C), C.itemsize
-        if n < FEWEST_REDUCED or k > MOST_REDUCED * n or not can_reduce(C.dtype) or self.rounding**2 < TINY[n_bytes]:
+        if n < FEWEST_REDUCED or not can_reduce(C.dtype) or self.rounding**2 < TINY[n_bytes]:
             return direct_pairs(C, k)
         tolerance = relative_tolerance(CACHED_TOLERANCE[n_bytes] if tol is None else tol, C.dtype)
         floor = amplification * self.gram.unit_error() / DETERMINED[n_bytes]
