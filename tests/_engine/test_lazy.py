@@ -1,6 +1,8 @@
 """What is imported, and when: counted in modules, since seconds differ from machine to machine."""
 
+import ast
 import importlib
+import inspect
 import pickle
 import subprocess
 import sys
@@ -54,6 +56,21 @@ def test_names_of_estimators_are_found():
         for name in names:
             assert getattr(package, name) is getattr(importlib.import_module(place), name)
             assert name in dir(package)
+
+
+@pytest.mark.parametrize("name", ["preimage", "preimage.estimators", "preimage.persistence"])
+def test_names_for_type_checkers_are_those_that_are_found(name):
+    package = importlib.import_module(name)
+    tree = ast.parse(inspect.getsource(package))
+    blocks = [node.body for node in tree.body if isinstance(node, ast.If) and node.test.id == "TYPE_CHECKING"]
+    written = {alias.name: node.module for node in blocks[0] for alias in node.names}
+    assert len(blocks) == 1
+    for each, module in written.items():
+        assert getattr(package, each) is getattr(importlib.import_module(module), each)
+    if name == "preimage":
+        assert {*written} == {*package.__all__} - {"__version__"}
+    else:
+        assert {*written} == {each for names in package._PLACES.values() for each in names}
 
 
 def test_unknown_names_are_attribute_errors():

@@ -86,7 +86,7 @@ class Reduction:
 
     @property
     def tridiagonal(self) -> tuple[Array, Array]:
-        """The diagonal of T, and what is beside it."""
+        """The diagonal of T, and the entries next to it."""
         return self._diagonal[: self.size], self._beside[: self.size - 1]
 
     def advance(self, count: int) -> None:

@@ -35,10 +35,12 @@ NEARLY_ALL = 0.6
 POWERS, SEARCH = 3, 12
 # Steps before the trace of what is left is looked at for the first time, where the rank may be low.
 FEWEST_BEFORE_LOOK = 32
-# Parts of all pairs, by bytes per number, beyond which LAPACK's own ways are faster, unless the rank is low: then little
-# of the trace is left after the first steps. With few rows they are faster in either precision, and in single precision
-# even than these steps.
+# Parts of all pairs, by bytes per number, beyond which LAPACK's own ways are faster, unless the rank is low: then
+# little of the trace is left after the first steps. With few rows they are faster in either precision, and in single
+# precision even than these steps.
 MANY, SLOW, FEW_ROWS = {8: 0.3, 4: 0.12}, 0.1, 300
+# The same in single precision where nearly all of the trace is left: the spectrum is flat, and nothing stops early.
+SOME, FLAT = 0.06, 0.9
 # Residuals of a whole reduction over what is allowed, up to which they are those of LAPACK.
 LIKE_LAPACK = 30.0
 TINY = float(np.finfo(float).tiny)
@@ -72,9 +74,9 @@ def reduced_pairs(
     if is_many and floor > 0 and n <= FEW_ROWS and C.itemsize == 4:
         return direct_pairs(C, k)
     reduction = Reduction(C, C @ rng.standard_normal(n).astype(C.dtype))
-    if is_many and floor > 0:
+    if floor > 0 and (is_many or (C.itemsize == 4 and k > SOME * n)):
         reduction.advance(FEWEST_BEFORE_LOOK)
-        if reduction.rest_trace() > SLOW * trace:
+        if reduction.rest_trace() > (SLOW if is_many else FLAT) * trace:
             return direct_pairs(reduction.restored(), k)
     _begin(reduction, min(int(FIRST_LOOK_PER_PAIR * k) + FIRST_LOOK_MORE, int(NEARLY_ALL * n)), floor)
     fewest, steps, before = max(FEWEST_STEPS, n // ROWS_PER_STEP), reduction.size, None

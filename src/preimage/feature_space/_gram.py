@@ -217,7 +217,7 @@ class Gram:
     def dense_into(self, out: Array) -> Array:
         """All entries of a symmetric matrix of few rows in NumPy: in `out`, where the kernel can write there."""
         if not (self._has_panels and fits(out, self.X)) or self.is_held or self._known_values() is not None:
-            return 1.0 * self.dense()
+            return np.array(self.dense(), order="C")
         everything = slice(0, len(out))
         self.kernel.prepare(self.X).tiles(self.X)(everything, everything, out)
         return _mirrored(out)

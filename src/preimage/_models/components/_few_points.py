@@ -47,7 +47,7 @@ def is_few(gram: Gram, k: int, max_bytes: int | None) -> bool:
     kernel; and it is NumPy's, in memory.
     """
     n = gram.shape[0]
-    if n > MOST_POINTS or FEW_POINTS < n and k <= SINGLE_FRACTION * n:
+    if n > MOST_POINTS or (n > FEW_POINTS and k <= SINGLE_FRACTION * n):
         return False
     if not gram.kernel.is_positive_semidefinite or gram.multiply is not None:
         return False
@@ -86,7 +86,8 @@ class FewPoints:
             K = gram.dense_into(self._buffer.view(gram.dtype)[: n * n].reshape(n, n))
         else:
             K = gram.dense()
-            K = 1.0 * K if gram.is_held or K is gram.kernel.known_values(gram.X, gram.X) else K
+            if gram.is_held or K is gram.kernel.known_values(gram.X, gram.X):
+                K = np.array(K, order="C")
         self._own: Array | None = K
         self.means = np.add.reduce(K, axis=1) / n
         self.mean = float(np.add.reduce(self.means)) / n
@@ -121,7 +122,7 @@ class FewPoints:
             _memory.buffer = self._buffer
 
     def leading_pairs(self, k: int, tol: float | None, rng: Seed, amplification: float) -> EigenResult:
-        """The k leading pairs, or all that may be determined, by LAPACK, which stops early where it can; called once."""
+        """The k leading pairs, or those that may be determined, by LAPACK, which stops early if it can; called once."""
         C: Any = self._own
         C -= self.means
         C -= (self.means - self.mean)[:, None]

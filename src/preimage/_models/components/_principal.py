@@ -199,6 +199,7 @@ def _of_few(gram: Gram, wanted: Wanted, rng: Seed, options: EigenOptions) -> Pri
     """The same for few points, in a half of the time; None where there is something to be said of the kernel."""
     few, n = FewPoints(gram), gram.shape[0]
     if not few.is_usual():
+        few.release()
         return None
     count = wanted.first_count(n - 1)
     with stage("Finding eigenvectors", 1) as advance:
