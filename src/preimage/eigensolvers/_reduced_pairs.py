@@ -39,8 +39,8 @@ FEWEST_BEFORE_LOOK = 32
 # little of the trace is left after the first steps. With few rows they are faster in either precision, and in single
 # precision even than these steps.
 MANY, SLOW, FEW_ROWS = {8: 0.3, 4: 0.12}, 0.1, 300
-# The same in single precision where nearly all of the trace is left: the spectrum is flat, and nothing stops early.
-SOME, FLAT = 0.06, 0.9
+# The same in single precision where most of the trace is left: the spectrum is flat, and nothing stops early.
+SOME, FLAT = 0.06, 0.7
 # Residuals of a whole reduction over what is allowed, up to which they are those of LAPACK.
 LIKE_LAPACK = 30.0
 TINY = float(np.finfo(float).tiny)
