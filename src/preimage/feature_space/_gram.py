@@ -214,7 +214,7 @@ class Gram:
         return self._symmetric_product(V) if self.is_symmetric else self._product(V)
 
     @unwarned()
-    def dense_into(self, out: Array) -> Array:
+    def _dense_into(self, out: Array) -> Array:
         """All entries of a symmetric matrix of few rows in NumPy: in `out`, where the kernel can write there."""
         if not (self._has_panels and fits(out, self.X)) or self.is_held or self._known_values() is not None:
             return np.array(self.dense(), order="C")

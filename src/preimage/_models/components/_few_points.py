@@ -83,7 +83,7 @@ class FewPoints:
             self._buffer, _memory.buffer = _memory.buffer, None  # nobody else in this thread has it meanwhile
             if self._buffer is None:
                 self._buffer = np.empty(FEW_POINTS**2)
-            K = gram.dense_into(self._buffer.view(gram.dtype)[: n * n].reshape(n, n))
+            K = gram._dense_into(self._buffer.view(gram.dtype)[: n * n].reshape(n, n))
         else:
             K = gram.dense()
             if gram.is_held or K is gram.kernel.known_values(gram.X, gram.X):
