@@ -89,7 +89,7 @@ class PreimageTransformer(ReportsProgress, ClassNamePrefixFeaturesOutMixin, Tran
             subspace = self.subspace_ if count == len(self.subspace_) else self.subspace_.leading(count)
             with self._working():
                 Y = self._in_frame(count)(Y[:, :count])
-                found = self.preimage_.reconstruct(subspace, Y)
+                found = self.preimage_._reconstruct(subspace, Y)
                 return points_of(self.preimage_.inverse(subspace, Y)) if found is None else found
         check_is_fitted(self)
         self._require_inputs()

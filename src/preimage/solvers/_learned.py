@@ -298,10 +298,10 @@ class FittedMap(Preimage):
         return FittedMap(self.settings, self.rows[:0, :], {len(subspace): self.of(subspace)})
 
     def inverse(self, subspace: Subspace, Y: Array, start: Array | None = None) -> PreimageResult:
-        Z = self.reconstruct(subspace, Y)
+        Z = self._reconstruct(subspace, Y)
         return direct_result(Z, subspace.squared_distances(Z, Y))
 
-    def reconstruct(self, subspace: Subspace, Y: Array) -> Array:
+    def _reconstruct(self, subspace: Subspace, Y: Array) -> Array:
         # A regression may leave the inputs that a kernel is defined on, such as counts.
         Z = self.of(subspace)(Y)
         return Box.of_inputs(None, None, subspace.frame.kernel, Z).clip(Z)

@@ -135,7 +135,7 @@ class Preimage(BaseEstimator, ABC):
         PreimageResult
         """
 
-    def reconstruct(self, subspace: Subspace, Y: Array) -> Array | None:
+    def _reconstruct(self, subspace: Subspace, Y: Array) -> Array | None:
         """The points of ``inverse(subspace, Y)`` alone, from solvers that need nothing else for them; None from others.
 
         Parameters
