@@ -44,7 +44,9 @@ X_test, y_test = draw(2000)
 scale = X.std(axis=0)
 for gamma in (0.01, 0.1, 1.0):
     model = SparseGreedyClassifier(200, gamma=gamma, alpha="loo").fit(X / scale, y)
-    print(f"one width, γ = {gamma}: {model.score(X_test / scale, y_test):.3f} of the answers are right")
+    print(
+        f"one width, γ = {gamma}: {model.score(X_test / scale, y_test):.3f} of the answers are right"
+    )
 
 model = SparseGreedyClassifier(200, gamma="relevance", alpha="loo").fit(X, y)
 print(f"a width per column: {model.score(X_test, y_test):.3f}")
@@ -62,13 +64,17 @@ east, north = np.meshgrid(ticks, ticks)
 rows = np.tile(X.mean(axis=0), (east.size, 1))
 rows[:, 0], rows[:, 1], rows[:, 2] = east.ravel(), north.ravel(), 900
 values = model.decision_function(rows).reshape(east.shape)
-shown = axes.contourf(east, north, values, levels=np.linspace(-1.6, 1.6, 17), cmap="RdBu_r", extend="both")
+shown = axes.contourf(
+    east, north, values, levels=np.linspace(-1.6, 1.6, 17), cmap="RdBu_r", extend="both"
+)
 axes.contour(east, north, values, levels=[0], colors="k", linewidths=1)
 for center in REGIONS:
     axes.add_patch(plt.Circle(center, 17, fill=False, linestyle="--", color="0.2"))
 axes.set(aspect="equal", xlabel="east, km", ylabel="north, km")
 figure.colorbar(shown, label="decision, positive where it grows", ax=axes)
-figure.suptitle("Relevance of the columns, and the decision in a year of 900 mm of rain")
+figure.suptitle(
+    "Relevance of the columns, and the decision in a year of 900 mm of rain"
+)
 plt.show()
 
 # %%

@@ -81,7 +81,7 @@ def test_other_types_are_left_to_scipy():
 @pytest.mark.parametrize("argument", ["long *", "int (char *"])
 def test_unknown_signatures_are_left_to_scipy(argument, monkeypatch):
     kinds = ["char", _lapack._kind(argument), "int"]
-    monkeypatch.setattr(_lapack, "_published", lambda *names: (lambda *addresses: pytest.fail("called"), kinds))
+    monkeypatch.setattr(_lapack, "published", lambda *names: (lambda *addresses: pytest.fail("called"), kinds))
     assert kinds[1] is None and _lapack._routine("posv_of_nobody", np.float64) is None
 
 
@@ -107,3 +107,19 @@ def test_other_threads_go_on(request):
         time.sleep(0)
     thread.join()
     assert count > 10
+
+
+@pytest.mark.parametrize(("first", "last"), [(0, 0), (7, 9), (29, 29), (0, 29)])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_pairs_of_a_tridiagonal_matrix(first, last, dtype, rng):
+    diagonal, beside = rng.normal(size=30).astype(dtype), rng.normal(size=29).astype(dtype)
+    T = np.diag(diagonal) + np.diag(beside, 1) + np.diag(beside, -1)
+    values, vectors = _lapack.tridiagonal_eigenpairs(diagonal, beside, first, last)
+    assert vectors.shape == (30, last - first + 1)
+    np.testing.assert_allclose(values, np.linalg.eigvalsh(T)[first : last + 1], **close(dtype))
+    np.testing.assert_allclose(T @ vectors, vectors * values, rtol=0, atol=1e3 * np.finfo(dtype).eps)
+
+
+def test_pairs_that_do_not_exist_are_refused(rng):
+    with pytest.raises(ValueError):
+        _lapack.tridiagonal_eigenpairs(rng.normal(size=4), rng.normal(size=3), 3, 4)

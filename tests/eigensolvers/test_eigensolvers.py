@@ -255,7 +255,8 @@ def test_auto_chooses_by_size_and_count():
     assert isinstance(EigenOptions("auto").solver(size=500, k=5), SureKrylov)
     assert isinstance(EigenOptions("auto").solver(size=5001, k=32), BlockKrylov)
     assert isinstance(EigenOptions("auto").solver(size=1000, k=160), SureKrylov)
-    assert isinstance(EigenOptions("auto").solver(size=1000, k=160, n_bytes=4), Dense)
+    assert isinstance(EigenOptions("auto").solver(size=1000, k=350), Dense)
+    assert isinstance(EigenOptions("auto").solver(size=4000, k=700), Dense)
     assert isinstance(EigenOptions("auto", max_iter=5).solver(size=500, k=5), BlockKrylov)
     assert isinstance(EigenOptions("auto").solver(size=5000, k=2000), Dense)
     assert isinstance(EigenOptions("auto").solver(size=500, k=5, held=False), BlockKrylov)
@@ -383,8 +384,11 @@ def test_iterations_end_where_rounding_errors_are_all_that_is_left(rng, monkeypa
     """Where products have larger errors than expected, further vectors would not help."""
     centered = Gram(Gaussian(0.05), rng.normal(size=(400, 2))).held().centered()
     monkeypatch.setattr("preimage.eigensolvers._lanczos.measured_result", inaccurate := Inaccurate())
-    assert SureKrylov().solve(centered, 40, rng).is_direct
+    assert SureKrylov().solve(centered, 6, rng).is_direct
     assert inaccurate.calls == 2  # the second time with careful eigenvectors of the small matrix
+    monkeypatch.setattr("preimage.eigensolvers._reduced_pairs.measured_result", inaccurate := Inaccurate())
+    assert SureKrylov().solve(centered, 40, rng).is_direct
+    assert inaccurate.calls == 3  # and once more where the reduction has come to its end
 
 
 class Inaccurate:

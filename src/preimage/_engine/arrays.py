@@ -18,7 +18,10 @@ is_sparse = sparse.issparse
 
 def array_namespace(*arrays: Array) -> Any:
     """The array API namespace shared by `arrays`; SciPy's sparse matrices count as NumPy."""
-    if all(type(array) is np.ndarray for array in arrays):  # the usual case, thousands of times per second
+    for array in arrays:
+        if type(array) is not np.ndarray:
+            break
+    else:  # the usual case, thousands of times per second
         return array_api_compat.numpy
     dense = [array for array in arrays if array is not None and not is_sparse(array)]
     return array_api_compat.array_namespace(*dense) if dense else array_api_compat.numpy
@@ -249,9 +252,13 @@ def itemsize(dtype: Any) -> int:
     return 4 if "float32" in str(dtype) else 8
 
 
+# By bytes of a number.
+_EPSILON = {4: float(np.finfo(np.float32).eps), 8: float(np.finfo(np.float64).eps)}
+
+
 def epsilon(dtype: Any) -> float:
     """Distance from one to the next number of a floating dtype of any namespace."""
-    return float(np.finfo(np.float32 if itemsize(dtype) == 4 else np.float64).eps)
+    return _EPSILON[itemsize(dtype)]
 
 
 def integer_power(base: Array, exponent: int) -> Array:

@@ -132,6 +132,28 @@ def eigenpairs_between(A: Array, first: int, last: int) -> tuple[Array, Array]:
     return values[: found[0]], vectors[: found[0]].T
 
 
+def tridiagonal_eigenpairs(diagonal: Array, beside: Array, first: int, last: int) -> tuple[Array, Array]:
+    """Eigenpairs number `first` … `last`, ascending from zero, of a symmetric tridiagonal matrix; vectors (n, k).
+
+    By LAPACK's relatively robust representations, which take a time of n for each pair.
+    """
+    n, k, dtype = len(diagonal), last - first + 1, diagonal.dtype
+    stemr = _routine("stemr", dtype)
+    if stemr is None or not 0 <= first <= last < n:
+        select = {"select": "i", "select_range": (first, last)}
+        return linalg.eigh_tridiagonal(diagonal, beside, check_finite=False, **select)
+    integers = np.array([n, first + 1, last + 1, 0, k, 1, 18 * n, 10 * n, 0], np.intc)
+    d, e, unused = np.array(diagonal), np.empty(n, dtype), np.zeros(1, dtype)
+    e[:-1] = beside
+    values, vectors, support = np.empty(n, dtype), np.empty((k, n), dtype), np.empty(2 * k, np.intc)
+    work, iwork = np.empty(18 * n, dtype), np.empty(10 * n, np.intc)
+    at = [integers[place:] for place in range(9)]
+    choice = (b"V", b"I", at[0], d, e, unused, unused, at[1], at[2], at[3], values, vectors, at[0], at[4])
+    if stemr(*choice, support, at[5], work, at[6], iwork, at[7]) or integers[3] != k:
+        raise np.linalg.LinAlgError("LAPACK found no eigenvectors of a tridiagonal matrix.")
+    return values[:k], vectors.T
+
+
 def symmetric_multiplier(A: Array) -> Callable[[Array, Array], None] | None:
     """A function that writes the product of a symmetric A in C order with its first argument into its second.
 
@@ -154,7 +176,7 @@ def symmetric_multiplier(A: Array) -> Callable[[Array, Array], None] | None:
 @cache
 def _symv(dtype: Any) -> Callable[..., None] | None:
     """BLAS' product of a symmetric matrix and a vector, which takes addresses; None where it is unknown."""
-    function, kinds = _published(cython_blas, "symv", dtype)
+    function, kinds = published(cython_blas, "symv", dtype)
     number = "array"
     return function if kinds == ["char", "int", number, number, "int", number, "int", number, number, "int"] else None
 
@@ -162,7 +184,7 @@ def _symv(dtype: Any) -> Callable[..., None] | None:
 @cache
 def _routine(name: str, dtype: Any) -> Callable[..., int] | None:
     """A LAPACK routine that takes bytes, integers and arrays, and returns its `info`; None where it is unknown."""
-    function, kinds = _published(cython_lapack, name, dtype)
+    function, kinds = published(cython_lapack, name, dtype)
     if function is None or None in kinds or kinds[-1] != "int":
         return None
 
@@ -176,7 +198,8 @@ def _routine(name: str, dtype: Any) -> Callable[..., int] | None:
     return call
 
 
-def _published(module: Any, name: str, dtype: Any) -> tuple[Callable[..., None] | None, list[str | None]]:
+@cache
+def published(module: Any, name: str, dtype: Any) -> tuple[Callable[..., None] | None, list[str | None]]:
     """A routine that a module of SciPy publishes and that takes addresses, and what these are of; None without one."""
     try:
         capsule = module.__pyx_capi__[LETTERS[np.dtype(dtype)] + name]

@@ -50,6 +50,14 @@ def difference(A: Array, fresh: Array) -> Array:
     return A - fresh
 
 
+def difference_in(fresh: Array, B: Array) -> Array:
+    """A − B for an array A that nobody else holds, in whose memory the result is stored."""
+    if isinstance(fresh, np.ndarray):
+        fresh -= B
+        return fresh
+    return fresh - B
+
+
 def is_shared(A: Array, B: Array) -> bool:
     """Whether several threads work on A @ B: NumPy arrays that are large enough, and threads that may be used."""
     if not (isinstance(A, np.ndarray) and isinstance(B, np.ndarray) and A.ndim == B.ndim == 2):
@@ -224,9 +232,11 @@ NO_VARIANCE = 8
 # Columns up to which a product with a symmetric matrix goes vector by vector: that reads one triangle, while products
 # of matrices rearrange all entries first, which takes as long as so many columns. Larger matrices are for all threads.
 FEW_COLUMNS, FEW_ROWS = 4, 3000
+# Rows of a matrix that BLAS rearranges in less time than calls for single vectors take.
+PACKED_ROWS = 128
 # Fraction of all eigenpairs, as a divisor and by bytes per number, up to which LAPACK's driver for some of them beats
 # the one for all: it takes the same time for each pair, in double precision a good deal more.
-SUBSET_FRACTION = {8: 6, 4: 3}
+SUBSET_FRACTION = {8: 6, 4: 2}
 
 
 # Rows up to which all eigenpairs of a matrix take only milliseconds, so that looking for a low rank gains nothing.
@@ -369,6 +379,8 @@ def are_determined(
 
 def leading_count(is_kept: Array) -> int:
     """How many entries are true before the first that is not."""
+    if isinstance(is_kept, np.ndarray):
+        return is_kept.size if is_kept.all() else int(is_kept.argmin())
     xp = array_namespace(is_kept)
     lost = xp.astype(~is_kept, xp.int64)
     return int(xp.sum(xp.astype(xp.cumulative_sum(lost) == 0, xp.int64)))
@@ -423,6 +435,8 @@ def graded_eigh(S: Array, k: int | None) -> tuple[Array, Array]:
 
 def symmetric_product(A: Array, V: Array) -> Array:
     """A V for a symmetric matrix A, of which one triangle may be all that is read."""
+    if isinstance(A, np.ndarray) and A.shape[0] <= PACKED_ROWS:
+        return (V.T @ A).T
     if isinstance(A, np.ndarray) and V.shape[1] <= FEW_COLUMNS and A.shape[0] <= FEW_ROWS and A.dtype == V.dtype:
         multiply = symmetric_multiplier(A)
         if multiply is not None:
@@ -605,6 +619,10 @@ def _trusted_inverse_factor(K: Array) -> Array | None:
 
 def fix_signs(vectors: Array) -> Array:
     """Signs ±1, one per column of a matrix or of a stack of them, that make the entry of largest modulus positive."""
+    if isinstance(vectors, np.ndarray):
+        highest, lowest = vectors.max(axis=-2), vectors.min(axis=-2)
+        if not (highest == -lowest).any():  # the usual case, in a third of the time
+            return np.copysign(np.ones_like(highest), highest + lowest)
     xp = array_namespace(vectors)
     highest, lowest = xp.max(vectors, axis=-2), xp.min(vectors, axis=-2)
     first_high, first_low = xp.argmax(vectors, axis=-2), xp.argmin(vectors, axis=-2)

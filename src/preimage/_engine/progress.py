@@ -161,7 +161,8 @@ def reports_progress(method: Method) -> Method:
     def reporting(self: Any, *arguments: Any, **options: Any) -> Any:
         # `fit_transform` may call `fit`: scikit-learn's callbacks are set up and torn down once.
         is_reporting = hasattr(self, "_callback_fit_ctx")
-        return (method if is_reporting else outermost)(self, *arguments, **options)
+        has_listeners = self.verbose or getattr(self, "_skl_callbacks", None) or hasattr(self, "_parent_callback_ctx")
+        return (method if is_reporting or not has_listeners else outermost)(self, *arguments, **options)
 
     return reporting  # type: ignore[return-value]  # the same signature, which TypeVar cannot say
 

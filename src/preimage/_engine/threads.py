@@ -418,7 +418,8 @@ class _Threads(Guard):
         self.outer = (outer,)
         if outer is None:
             _caller.allowed, _caller.limit = count, self
-            self.others.append(BlasLimit(1))
+            if blas_threads() > 1:
+                self.others.append(BlasLimit(1))
         if self.n_jobs is not None:
             count = min(count, self.n_jobs if self.n_jobs > 0 else max(1, allowed_cores() + 1 + self.n_jobs))
         _caller.threads = count
@@ -460,7 +461,7 @@ def small_matrices(n_rows: int = 0) -> AbstractContextManager[None]:
     Starting and joining threads takes longer than a product of small matrices, and much longer when other processes
     keep the cores busy and a thread waits for one.
     """
-    return at_most(1) if n_rows <= SMALL else contextlib.nullcontext()
+    return at_most(1) if n_rows <= SMALL and _caller.threads != 1 else contextlib.nullcontext()
 
 
 def large_decomposition(n_rows: int) -> AbstractContextManager[None]:

@@ -300,7 +300,8 @@ def check_same_device(estimator: Any, X: Array, fitted: Array) -> None:
 
 def check_coordinates(estimator: Any, Y: Array, n_components: int, *, fitted: Array) -> Array:
     """Validate coordinates for a fitted model: finite, at most `n_components` columns, same library and precision."""
-    if not is_foreign(Y):
+    is_plain = type(Y) is np.ndarray and Y.ndim == 2 and Y.dtype in (np.float64, np.float32) and Y.size > 0
+    if not is_plain and not is_foreign(Y):
         Y = check_array(Y, dtype=[np.float64, np.float32], input_name="Y")
     check_same_device(estimator, Y, fitted)
     check_coordinate_shape(estimator, Y, n_components)

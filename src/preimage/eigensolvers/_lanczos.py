@@ -7,6 +7,7 @@ import numpy as np
 from scipy.linalg import eigh_tridiagonal
 
 from preimage._engine.arrays import epsilon, itemsize
+from preimage._engine.lapack import tridiagonal_eigenpairs
 from preimage._engine.linalg import DETERMINED, eigh_descending
 from preimage._engine.typing import Array
 from preimage.eigensolvers._eigensolver import (
@@ -217,8 +218,8 @@ def _weakest_excess(T: Array, coupling: float, k: int, by_modulus: bool, allowed
     if by_modulus or size < LARGE_PROJECTION:
         values, weights = _ritz(T, k, by_modulus)
     else:
-        bands, which = (np.diagonal(T), np.diagonal(T, -1)), (size - k, min(size - k + WEAKEST, size) - 1)
-        values, weights = eigh_tridiagonal(*bands, select="i", select_range=which, check_finite=False)
+        last = min(size - k + WEAKEST, size) - 1
+        values, weights = tridiagonal_eigenpairs(np.diagonal(T), np.diagonal(T, -1), size - k, last)
     return float(np.max(coupling * np.abs(weights[-1]) / allowed(values)))
 
 

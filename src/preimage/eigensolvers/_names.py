@@ -7,7 +7,9 @@ import numpy as np
 
 from preimage._engine.arrays import itemsize
 from preimage._engine.progress import stage
+from preimage._engine.reduction import can_reduce
 from preimage._engine.registry import Part, Registry
+from preimage._engine.threads import large_decomposition
 from preimage._engine.validation import Interval, check_parameters
 from preimage.eigensolvers._block_krylov import BlockKrylov, block_width
 from preimage.eigensolvers._eigensolver import (
@@ -20,6 +22,7 @@ from preimage.eigensolvers._eigensolver import (
     relative_tolerance,
 )
 from preimage.eigensolvers._lanczos import lanczos
+from preimage.eigensolvers._reduced_pairs import reduced_pairs
 
 # Bytes of a matrix that stays in the cache between products: a product with one vector then takes a fraction of its
 # time in main memory, and single vectors, which need far fewer columns than blocks, win. Ten times larger is beyond
@@ -29,6 +32,9 @@ CACHED_BYTES = 36 * 2**20
 # few more vectors, 6 % of a fit, and components are LAPACK's to eight digits where eigenvalues are not too close. Ten
 # times smaller ones would meet rounding errors in single precision.
 CACHED_TOLERANCE = {8: 1e-10, 4: 5e-6}
+# Fraction of all pairs from which on the vectors of the iteration are so many that keeping them orthogonal takes longer
+# than LAPACK's reduction, which may stop early.
+SINGLE_FRACTION = 0.02
 
 
 class SureKrylov(Eigensolver):
@@ -54,7 +60,13 @@ class SureKrylov(Eigensolver):
             default = CACHED_TOLERANCE[itemsize(operator.dtype)]
             tolerance = relative_tolerance(default if self.tol is None else self.tol, operator.dtype)
             with stage("Finding eigenvectors", 1) as advance:
-                found = lanczos(operator, multiply, k, affordable, tolerance, rng, by_modulus=by_modulus)
+                is_reduced = k > SINGLE_FRACTION * n and not by_modulus and can_reduce(operator.dtype)
+                found: EigenResult | None
+                if is_reduced and hasattr(operator, "dense"):
+                    with large_decomposition(n):
+                        found = reduced_pairs(operator.dense(), k, tolerance, product_rounding(operator), rng)
+                else:
+                    found = lanczos(operator, multiply, k, affordable, tolerance, rng, by_modulus=by_modulus)
                 advance()
             return Dense().solve(operator, k, rng, by_modulus=by_modulus) if found is None else found
         width = block_width(k)
@@ -94,8 +106,8 @@ TINY = 32
 # times the size it takes ten times as long as those.
 DENSE_SIZE = 300
 # Fraction of all eigenpairs beyond which the basis of an iteration is nearly the whole space: a direct method wins.
-# For matrices in the cache by bytes per number: in single precision LAPACK gains more than single vectors do.
-DENSE_FRACTION, CACHED_FRACTION = 0.15, {8: 0.2, 4: 0.12}
+# For matrices in the cache more, as LAPACK's reduction may stop early there.
+DENSE_FRACTION, CACHED_FRACTION = 0.15, 0.3
 # Size up to which an iteration that converges slowly is given up for LAPACK: beyond, that would take minutes, and
 # several times the memory of the matrix.
 LARGEST_SURE = 5000
@@ -105,7 +117,7 @@ SMALL_BUDGET = 64 * 2**20
 
 def is_direct(size: int, k: int, held: bool = True, n_bytes: int = 8) -> bool:
     """Whether LAPACK is expected to be faster than an iteration for k pairs of a matrix of numbers of so many bytes."""
-    fraction = CACHED_FRACTION[n_bytes] if is_cached(size, n_bytes) else DENSE_FRACTION
+    fraction = CACHED_FRACTION if is_cached(size, n_bytes) else DENSE_FRACTION
     return held and (size <= DENSE_SIZE or k > fraction * size)
 
 
@@ -152,6 +164,11 @@ class EigenOptions:
         part = EIGENSOLVERS["dense"] if is_small else part
         options = {"tol": self.tol, "max_iter": self.max_iter}
         return part.made(**{name: value for name, value in options.items() if name in part.parameters})
+
+    @property
+    def is_automatic(self) -> bool:
+        """Whether nothing is asked for that decides between solvers."""
+        return isinstance(self.eigensolver, str) and self.eigensolver == "auto" and self.max_iter is None
 
     def require_room(self, operator: Operator, k: int) -> None:
         """Refuse k pairs of a matrix that is not held if their work arrays take more than `max_bytes`."""

@@ -260,10 +260,18 @@ def _look_at_fit(model: Any, rows: Rows) -> None:
         refuse_overflowing_fit(attribute, values, rows)
 
 
+_WITHOUT_ARRAYS = (type(None), bool, int, float, str)
+
+
 def _fitted_numbers(estimator: Any) -> Iterator[tuple[str, Array]]:
     """Names and values of what a fit has found: arrays, and coefficients of vectors in feature space."""
     for name, value in vars(estimator).items():
+        if type(value) in _WITHOUT_ARRAYS:
+            continue
         if not name.endswith("_") or name.startswith("_") or name in estimator._unbounded_attributes:
+            continue
+        if type(value) is np.ndarray:
+            yield name, value
             continue
         for part in ("points", "residuals"):  # of landmarks and eigensolvers
             if hasattr(found := getattr(value, part, None), "dtype"):

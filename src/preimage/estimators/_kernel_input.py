@@ -121,6 +121,9 @@ def kernel_and_inputs(
         checked = check_gram(estimator, checked, centered=centered)
     elif copy:
         checked = own_copy(checked, X)
+    has_all = type(kernel).resolve is Kernel.resolve and kernel.is_resolved
+    if has_all and isinstance(estimator.kernel, str):  # data decide nothing, and the kernel is nobody else's
+        return _sharing(kernel, checked), moderate_inputs(type(estimator).__name__, kernel, checked, are_checked=True)
     known, weights = checked, check_weights(estimator, sample_weight, checked.shape[0])
     if not resolved:
         return kernel, training_inputs(type(estimator).__name__, checked)

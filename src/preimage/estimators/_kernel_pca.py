@@ -39,14 +39,13 @@ from preimage._engine.validation import (
     check_lazy_points,
     check_parameters,
     check_weights,
-    generator,
     is_stream,
     refuse_stream,
     require_in_memory,
     with_weight,
 )
 from preimage._engine.warnings import ignored
-from preimage._models.components import LandmarkModel, PrincipalSubspace, Wanted, principal_subspace
+from preimage._models.components import MOST_POINTS, LandmarkModel, PrincipalSubspace, Wanted, principal_subspace
 from preimage.eigensolvers import Arpack, Dense, EigenOptions, Eigensolver
 from preimage.estimators._cross_fit import automatic_folds, cross_fitted, one_model
 from preimage.estimators._estimator import fit_blocks, refuse_weights_of_blocks, through_device, warn_of_exact_fit
@@ -830,11 +829,11 @@ class KernelPCA(HasLandmarks, ComponentPictures):
         options = EigenOptions(solver, self.tol, self.max_iter, budget)
         if workers is not None and _is_for_workers(gram, options, wanted.first_count(gram.shape[0] - 1), budget):
             gram = Gram(inputs.kernel, points, multiply=worker_product(inputs.kernel, points, workers))
-        elif gram.fits(budget):
+        elif gram.shape[0] > MOST_POINTS and gram.fits(budget):
             gram = gram.held()
-        rng = generator(self.random_state)
         with self._expected_rank(inputs.X):
-            result = principal_subspace(gram, wanted, rng, weights=inputs.weights, options=options)
+            seed = self.random_state
+            result = principal_subspace(gram, wanted, seed, weights=inputs.weights, options=options)
         return result if points is inputs.X else result.converted(to_numpy)
 
     def _fit_landmarks(self, inputs: Inputs, *, begins_stream: bool = False) -> LandmarkModel:

@@ -86,7 +86,12 @@ class PreimageTransformer(ReportsProgress, ClassNamePrefixFeaturesOutMixin, Tran
         True
         """
         if not is_chunked(Y):
-            return points_of(self.find_preimages(Y, n_components=n_components))
+            Y, count = self._checked_coordinates(Y, n_components)
+            subspace = self.subspace_ if count == len(self.subspace_) else self.subspace_.leading(count)
+            with self._working():
+                Y = self._in_frame(count)(Y[:, :count])
+                found = self.preimage_._reconstruct(subspace, Y)
+                return points_of(self.preimage_.inverse(subspace, Y)) if found is None else found
         check_is_fitted(self)
         self._require_inputs()
         check_coordinate_shape(self, Y, self.n_components_)
@@ -149,19 +154,23 @@ class PreimageTransformer(ReportsProgress, ClassNamePrefixFeaturesOutMixin, Tran
         >>> result.objective.shape, result.converged.tolist(), str(result.reason[0])
         ((3,), [True, True, True], 'the stopping rule was met')
         """
-        check_is_fitted(self)
-        self._require_inputs()
-        advice = "Use inverse_transform(Y), which stays lazy, or pass Y.compute()."
-        require_in_memory(Y, "find_preimages gives results in memory and needs an array", advice)
-        Y = check_coordinates(self, Y, self.n_components_, fitted=self.subspace_.frame.coefficients)
+        Y, count = self._checked_coordinates(Y, n_components)
         start = None if start is None else self._check_inputs(start)
         if start is not None and start.shape[0] != Y.shape[0]:
             raise ValueError(
                 f"There are {start.shape[0]} starts for {Y.shape[0]} rows of coordinates; one each is needed."
             )
-        count = self._leading(n_components, Y.shape[1])
         with self._working():
             return self.preimage_.inverse(self.subspace_.leading(count), self._in_frame(count)(Y[:, :count]), start)
+
+    def _checked_coordinates(self, Y: Rows, n_components: int | None) -> tuple[Array, int]:
+        """Validated coordinates in memory, and how many of their columns count."""
+        check_is_fitted(self)
+        self._require_inputs()
+        advice = "Use inverse_transform(Y), which stays lazy, or pass Y.compute()."
+        require_in_memory(Y, "find_preimages gives results in memory and needs an array", advice)
+        Y = check_coordinates(self, Y, self.n_components_, fitted=self.subspace_.frame.coefficients)
+        return Y, self._leading(n_components, Y.shape[1])
 
     def navigate(self, A: Rows, B: Rows, steps: int = 10, *, beyond: float | tuple[float, float] = 0.0) -> Array:
         """Inputs along the straight line between two points of the subspace, and beyond them.

@@ -81,16 +81,15 @@ def fused_product(kernel: Kernel, X: Array, Y: Array, V: Array) -> Array | None:
 
 def fused_gram(kernel: Kernel, X: Array) -> Array | None:
     """All values k(X, X), exactly symmetric; None where the plain path is to be taken."""
-    profile = profile_of(kernel)
-    if profile is None or X.shape[0] ** 2 < FEWEST_VALUES or not _on_device(X):
+    if X.shape[0] ** 2 < FEWEST_VALUES or not _on_device(X) or (profile := profile_of(kernel)) is None:
         return None
     return gram(profile, X) if _gram_works(X.device, type(kernel), profile.number) else None
 
 
 def fused_held_product(kernel: Kernel, values: Array, V: Array) -> Array | None:
     """K V for values of the kernel in memory; None where the plain path is to be taken."""
-    profile, size = profile_of(kernel), values.shape[0] * values.shape[1]
-    if profile is None or size < FEWEST_VALUES or not V.shape[1] or not _on_device(values, V):
+    size = values.shape[0] * values.shape[1]
+    if size < FEWEST_VALUES or not V.shape[1] or not _on_device(values, V) or profile_of(kernel) is None:
         return None
     if not values.is_contiguous():
         return None

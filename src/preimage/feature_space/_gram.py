@@ -42,6 +42,7 @@ from preimage._engine.warnings import unwarned
 from preimage.feature_space._fused import fused_column_step, fused_gram, fused_held_product, fused_product
 from preimage.kernels import Kernel
 from preimage.kernels._door import value_errors
+from preimage.kernels._kernel import fits
 
 # Rows on either side whose kernel values are computed twice, to measure their rounding errors: 256 pairs give the order
 # of magnitude. Ten times more rows would cost as much as a product with a few thousand points.
@@ -57,6 +58,10 @@ FEW_THREADS = 4
 # Rows and columns of tiles of a kernel whose values are computed one by one in Python: 4,096 calls take some
 # milliseconds at least, so that tiles cost nothing, and seconds where the function is slow, after which progress shows.
 PAIR_TILE = 64, 64
+# Points up to which a mean of rows takes less time than a call of BLAS with what leads to it.
+FEW_POINTS = 500
+# Rows whose values are copied to columns together: they stay in the first cache.
+MIRRORED_ROWS = 64
 # Memory for a held matrix, relative to its entries: some room for work on them.
 ROOM_FOR_WORK = 1.25
 
@@ -109,6 +114,7 @@ class Gram:
         self.values = values
         self.multiply = multiply
         self._diagonal: Array | None = None
+        self._largest_diagonal: float | None = None
 
     @property
     def is_symmetric(self) -> bool:
@@ -167,16 +173,26 @@ class Gram:
 
     def unit_error(self) -> float:
         """That norm if errors are one unit in the last place of k(x, x)."""
-        diagonal = self.diagonal()
-        xp = array_namespace(diagonal)
-        return epsilon(self.dtype) * float(xp.max(xp.abs(diagonal))) * self.shape[0] ** 0.5
+        return epsilon(self.dtype) * self.largest_diagonal() * self.shape[0] ** 0.5
 
     def diagonal(self) -> Array:
         """k(xᵢ, xᵢ) of a symmetric matrix, computed once."""
         if self._diagonal is None:
             with unwarned():
                 self._diagonal = self.kernel.diagonal(self.X)
-        return own_copy(self._diagonal, self._diagonal)
+        return (
+            self._diagonal.copy()
+            if isinstance(self._diagonal, np.ndarray)
+            else own_copy(self._diagonal, self._diagonal)
+        )
+
+    def largest_diagonal(self) -> float:
+        """The largest modulus of k(xᵢ, xᵢ)."""
+        if self._largest_diagonal is None:
+            diagonal = self.diagonal()
+            xp = array_namespace(diagonal)
+            self._largest_diagonal = float(xp.max(xp.abs(diagonal)))
+        return self._largest_diagonal
 
     @property
     def column_step(self) -> int:
@@ -208,11 +224,23 @@ class Gram:
         return Gram(self.kernel, self.X, Y) @ V
 
     @unwarned()
+    def _dense_into(self, out: Array) -> Array:
+        """All entries of a symmetric matrix of few rows in NumPy: in `out`, where the kernel can write there."""
+        if not (self._has_panels and fits(out, self.X)) or self.is_held or self._known_values() is not None:
+            return np.array(self.dense(), order="C")
+        everything = slice(0, len(out))
+        self.kernel.prepare(self.X).tiles(self.X)(everything, everything, out)
+        return _mirrored(out)
+
+    def _known_values(self) -> Array | None:
+        return self.kernel.known_values(self.X, self._right)
+
+    @unwarned()
     def dense(self) -> Array:
         """All entries as an array; a symmetric matrix computes one triangle and mirrors it."""
         if self.is_held:
             return self.values
-        known = self.kernel.known_values(self.X, self._right)
+        known = self._known_values()
         if known is not None:
             return known
         if self.is_symmetric and (found := fused_gram(self.kernel, self.X)) is not None:
@@ -285,6 +313,9 @@ class Gram:
             copy_transposed(out[rows, : rows.start], out[: rows.start, rows])
 
         panels = cut(n, step)
+        if self.is_symmetric and len(panels) == 1:
+            tile(*panels, slice(0, m), out)
+            return _mirrored(out)
         if self.is_symmetric:
             run_parallel(fill_from_diagonal, panels)
             run_parallel(mirror, panels[::-1])  # the longest first
@@ -397,6 +428,16 @@ def _mean_with_transpose(values: Array) -> Array:
     return mean
 
 
+def _mirrored(values: Array) -> Array:
+    """An array of NumPy made exactly symmetric in its own memory."""
+    for start in range(0, len(values), MIRRORED_ROWS):
+        stop = start + MIRRORED_ROWS
+        square = values[start:stop, start:stop]
+        square[...] = _mean_with_transpose(square)
+        values[stop:, start:stop] = values[start:stop, stop:].T
+    return values
+
+
 class CenteredGram:
     """H K H as an operator: inner products of φ(xᵢ) − mean, without a centred copy of K.
 
@@ -458,7 +499,11 @@ class CenteredGram:
     def row_means(self) -> Array:
         """⟨φ(xᵢ), mean⟩ for every i: (1/n) Σⱼ k(xᵢ, xⱼ) without weights."""
         if self._row_means is None:
-            self._set_row_means((self.gram @ self.mean_coefficients)[:, 0])
+            values = self.gram.values
+            if self.weights is None and type(values) is np.ndarray and len(values) <= FEW_POINTS:
+                self._set_row_means(values.mean(axis=1))
+            else:
+                self._set_row_means((self.gram @ self.mean_coefficients)[:, 0])
         return self._row_means
 
     def trace(self) -> float:
@@ -551,7 +596,11 @@ class CenteredGram:
     def _centered_matrix(self) -> Array:
         means = self.row_means
         average = array_namespace(means).mean(means) if self.weights is None else self.weights @ means / self.count
-        return self.gram.dense() - means[None, :] - (means - average)[:, None]
+        fresh = self.gram.dense() - means[None, :]
+        if isinstance(fresh, np.ndarray):
+            fresh -= (means - average)[:, None]
+            return fresh
+        return fresh - (means - average)[:, None]
 
     @property
     def _roots(self) -> Array:

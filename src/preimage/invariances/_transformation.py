@@ -7,7 +7,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.cluster import KMeans
 
 from preimage._engine.arrays import (
     array_namespace,
@@ -292,6 +291,8 @@ class VirtualExamples(BaseEstimator):
                 f"`n_points` must be a number between 1 and {X_more.shape[0]}, the rows with virtual ones; "
                 f"got {n_points!r}."
             )
+        from sklearn.cluster import KMeans
+
         clusters = KMeans(n_points, init="random", n_init=1, max_iter=max_iter, random_state=random_state)
         return from_numpy(clusters.fit(to_numpy(X_more)).cluster_centers_, X_more)
 

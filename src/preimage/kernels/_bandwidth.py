@@ -6,7 +6,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.spatial.distance import cdist, pdist
-from sklearn.metrics.pairwise import additive_chi2_kernel
 
 from preimage._engine.arrays import array_namespace, as_points, is_sparse, take_rows, to_numpy
 from preimage._engine.finite import gives_finite_numbers, is_finite, is_moderate, training_inputs
@@ -199,6 +198,8 @@ def _distances(X: np.ndarray, metric: str) -> list[np.ndarray]:
     """Distances of pairs i < j, in pieces; "chi2" is scikit-learn's name of a metric, others are SciPy's."""
     n = X.shape[0]
     if metric == "chi2":
+        from sklearn.metrics.pairwise import additive_chi2_kernel
+
         return [-additive_chi2_kernel(X)[np.triu_indices(n, 1)]]
 
     def of_rows(rows: slice) -> list[np.ndarray]:

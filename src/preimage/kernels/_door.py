@@ -38,7 +38,7 @@ KERNEL_ROUNDING = 4
 MEASURED, MEASURED_MARGIN = 64, 4
 
 
-def moderate_inputs(who: str, kernel: Kernel, X: Rows) -> Rows:
+def moderate_inputs(who: str, kernel: Kernel, X: Rows, *, are_checked: bool = False) -> Rows:
     """Rows to fit, in a precision in which squares of them and of their kernel values are numbers, or refused.
 
     Single precision becomes double where inputs, values or parameters of the kernel leave its range; rows on disk or in
@@ -51,13 +51,15 @@ def moderate_inputs(who: str, kernel: Kernel, X: Rows) -> Rows:
     kernel : Kernel
         With all parameters resolved.
     X : array of shape (n, d), possibly lazy; or the row numbers of a precomputed kernel
+    are_checked : bool, default=False
+        Whether squares of the entries are known to be numbers.
     """
     if kernel.points_are_row_numbers or 0 in X.shape:
         return X
     if is_objects(X):
         _refuse_large_values(who, kernel, X)
         return X
-    X = X if is_lazy(X) else training_inputs(who, X)
+    X = X if are_checked or is_lazy(X) else training_inputs(who, X)
     rows = _sample(kernel, X)
     is_single = itemsize(rows.dtype) == 4
     with unwarned():
@@ -116,11 +118,14 @@ def value_errors(kernel: Kernel, X: Array) -> tuple[float, float] | None:
     """
     if not kernel.is_radial or not kernel.has_gradient or not X.shape[0]:
         return None
-    others = take_rows(X, np.linspace(0, X.shape[0] - 1, min(X.shape[0], OTHERS)).astype(int))
+    n = X.shape[0]
+    others = X if n <= OTHERS else take_rows(X, np.linspace(0, n - 1, OTHERS).astype(int))
     errors = distance_errors(others)  # of ‖x‖², for each point
-    farthest = 2 * np.max(errors, keepdims=True)
-    enough = FEW_UNITS * epsilon(kernel.value_type(X)) * float(to_numpy(kernel.profile(np.zeros(1)))[0])
-    if float(_changes(kernel, farthest, farthest)[0]) <= enough:
+    # What the farthest points, whose errors are largest, would make of the shortest distances: see `_changes`.
+    farthest = 2 * float(errors.max())
+    values, slopes = map(to_numpy, kernel.profile_with_derivative(np.array([0.0, farthest, 2 * farthest])))
+    change = max(abs(float(slopes[1])) * farthest, abs(float(values[0] - values[2])) / 2)
+    if change <= FEW_UNITS * epsilon(kernel.value_type(X)) * float(values[0]):
         return 0.0, 0.0
     points = np.asarray((others.toarray() if is_sparse(others) else to_numpy(others)), dtype=np.float64)
     some = slice(None, None, max(1, points.shape[0] // ROWS))

@@ -8,7 +8,6 @@ import numpy as np
 from array_api_compat import is_torch_array
 from scipy.spatial.distance import cdist, pdist
 from sklearn import config_context
-from sklearn.metrics.pairwise import additive_chi2_kernel, manhattan_distances
 
 from preimage._engine.arrays import (
     array_namespace,
@@ -24,13 +23,13 @@ from preimage._engine.arrays import (
 from preimage._engine.typing import Array
 from preimage.kernels._kernel import Prepared, fits, written
 
-# Rows from which the origin of distances is found. Any point among the data serves: the median of five hundred is one,
-# and sorting more would cost as much as the distances of a small block.
-SAMPLE = 512
+# Rows from which the origin of distances is found. Any point among the data serves: the median of some dozens is one,
+# and sorting ten times as many would cost as much as the distances of a small block.
+SAMPLE = 64
 # Rows whose mutual distances show whether single precision is enough, the percentile of these that counts as short, and
 # the error of a short distance that is too much. Kernel values of short distances are those that differ from each
 # other; with an error of a hundredth the smallest eigenvalues of Gram matrices would change.
-SHORT_SAMPLE, SHORT_PERCENTILE, LARGEST_ERROR = 100, 5, 1e-3
+SHORT_SAMPLE, SHORT_PERCENTILE, LARGEST_ERROR = 50, 5, 1e-3
 
 
 class PairwiseQuantity(ABC):
@@ -255,7 +254,12 @@ class _Lifted:
         if self.widened:
             centered = xp.astype(Y, xp.float64) - xp.astype(self.shift, xp.float64)
             norms = squared_row_norms(centered)
-        self.right = xp.concat([centered, _ones(centered), norms[:, None]], axis=1).T
+        if isinstance(Y, np.ndarray):
+            lifted = np.empty((Y.shape[0], Y.shape[1] + 2), centered.dtype)
+            lifted[:, :-2], lifted[:, -2], lifted[:, -1] = centered, 1, norms
+            self.right = lifted.T
+        else:
+            self.right = xp.concat([centered, _ones(centered), norms[:, None]], axis=1).T
 
     def left(self, X: Array) -> Array:
         """(−2x, ‖x‖², 1), whose inner products with the prepared points are squared distances."""
@@ -266,9 +270,16 @@ class _Lifted:
         centered = wide(X) - wide(self.shift)
         return xp.concat([-2 * centered, squared_row_norms(centered)[:, None], _ones(centered)], axis=1)
 
+    def _left_of_points(self) -> Array:
+        """`left` of the points themselves, of which everything is known."""
+        left = np.empty((self.right.shape[1], self.right.shape[0]), self.right.dtype)
+        np.multiply(self.right[:-2, :].T, -2, out=left[:, :-2])
+        left[:, -2], left[:, -1] = self.right[-1], 1
+        return left
+
     def tiles(self, X: Array, are_points: bool) -> Callable[..., Array]:
         """Distances of parts of X from parts of the points, which may be X itself."""
-        left = self.left(X)
+        left = self._left_of_points() if are_points and isinstance(self.right, np.ndarray) else self.left(X)
         floor = _rounding(left.shape[1], left.dtype) * left[:, -2:-1]
 
         def tile(rows: slice, columns: slice, out: Array | None = None) -> Array:
@@ -405,13 +416,16 @@ def _without_diagonal(s: Array, rows: slice, columns: slice, n: int) -> Array:
 def _set_diagonal(s: Array, rows: slice, columns: slice, n: int, value: float) -> None:
     """Write `value` for pairs of a point with itself, in a NumPy block of all pairs of n points."""
     first, second = range(n)[rows], range(n)[columns]
-    both = np.arange(max(first.start, second.start), min(first.stop, second.stop))
-    if both.size:
-        s[both - first.start, both - second.start] = value
+    start, stop = max(first.start, second.start), min(first.stop, second.stop)
+    if start < stop:
+        square = s[start - first.start : stop - first.start, start - second.start : stop - second.start]
+        np.einsum("ii->i", square)[...] = value  # a view of the diagonal
 
 
 def _manhattan(X: Array, Y: Array) -> Array:
     if is_sparse(X) or is_sparse(Y):
+        from sklearn.metrics.pairwise import manhattan_distances
+
         with config_context(assume_finite=True):  # inputs have been checked, and solvers throw away what overflows
             found = manhattan_distances(_with_short_indices(X), _with_short_indices(Y))
         return found.astype(X.dtype, copy=False)
@@ -442,6 +456,8 @@ def _chi_squared(X: Array, Y: Array) -> Array:
     X, Y = to_dense(X), to_dense(Y)
     xp = array_namespace(X, Y)
     if xp.__name__.endswith("numpy"):
+        from sklearn.metrics.pairwise import additive_chi2_kernel
+
         X, Y = (np.require(points, requirements="W") for points in (X, Y))  # a copy of what is read-only
         with config_context(assume_finite=True):
             return -additive_chi2_kernel(X, Y).astype(X.dtype, copy=False)

@@ -15,9 +15,6 @@ from sklearn.exceptions import InconsistentVersionWarning
 
 from preimage._engine.output_files import replacing
 from preimage.exceptions import FileVersionWarning
-from preimage.persistence._checks import check_answers
-from preimage.persistence._safetensors import Tensors, parts_of_file, read_file
-from preimage.persistence._state import Decoder, Encoder
 
 FORMAT, VERSION = "preimage.model", 1
 # What `save` of compressed models wrote before every estimator had one.
@@ -192,6 +189,8 @@ def from_bytes(data: bytes) -> Any:
 
 def _parts(value: Any) -> list[Any]:
     import preimage
+    from preimage.persistence._safetensors import parts_of_file
+    from preimage.persistence._state import Encoder
 
     encoder = Encoder()
     encoded = encoder.encode(value, type(value).__name__)
@@ -217,6 +216,10 @@ def _value_of(file: BinaryIO, size: int) -> Any:
     ValueError
         If it is anything else, damaged, cut off, or of another version; the message says which.
     """
+    from preimage.persistence._checks import check_answers
+    from preimage.persistence._safetensors import Tensors, read_file
+    from preimage.persistence._state import Decoder
+
     try:
         document, arrays = read_file(file, size)
         _check_document(document)

@@ -6,7 +6,6 @@ from numbers import Integral, Real
 import numpy as np
 from scipy.sparse.linalg import eigsh
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import lars_path_gram
 
 from preimage._engine.arrays import take_rows, to_numpy
 from preimage._engine.typing import Array
@@ -166,6 +165,8 @@ class _PenalizedProblem:
         top = self.largest_penalty
         if top == 0:
             return np.zeros(1), np.zeros((self.m, 1)), True
+        from sklearn.linear_model import lars_path_gram
+
         # LARS has absolute tolerances: both K and ⟨Ψ, φ⟩ get the largest entry one. The scaled lasso has wᵢ = cᵢβᵢ.
         gram = self.gram / np.outer(self.weights, self.weights)
         scale = gram.diagonal().max()

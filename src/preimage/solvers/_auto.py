@@ -134,6 +134,9 @@ class FittedAuto(Preimage):
         learned = self.reconstruction.inverse(subspace, take_rows(Y, lost))
         return result.replaced(lost, replace(learned, reason=Reason.array(lost.size, Reason.LEARNED)))
 
+    def _reconstruct(self, subspace: Subspace, Y: Array) -> Array | None:
+        return self.reconstruction._reconstruct(subspace, Y)
+
     def ready(self, subspace: Subspace, *, with_start: bool) -> Preimage:
         if not with_start:
             return self.reconstruction.ready(subspace, with_start=False)

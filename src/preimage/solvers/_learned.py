@@ -1,8 +1,11 @@
 """Pre-images by a map learned from coordinates to inputs (Bakır, Weston and Schölkopf)."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from numbers import Integral, Real
 from operator import attrgetter
+from typing import Any
+from weakref import ReferenceType, WeakKeyDictionary, ref
 
 import numpy as np
 
@@ -13,7 +16,7 @@ from preimage._engine.progress import stage
 from preimage._engine.typing import Array
 from preimage._engine.validation import Interval, check_parameters, generator
 from preimage.descent import Box, PreimageResult
-from preimage.feature_space import Gram, Subspace
+from preimage.feature_space import Expansion, Subspace
 from preimage.kernels import Kernel, Linear, as_kernel
 from preimage.kernels._bandwidth import GAMMA
 from preimage.solvers._map_choice import MapChoice, choose_map, range_with_margin, usual_range
@@ -193,7 +196,7 @@ def _regressed(
     return constant, linear, ridge_weights(choice.kernel, Y, X - constant - Y @ linear, choice.ridge)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CoordinateMap:
     """A function from coordinates to inputs: mean + Y @ linear + kernel(Y, coordinates) @ weights, within bounds.
 
@@ -219,7 +222,7 @@ class CoordinateMap:
         """Inputs for the rows of Y, in its precision."""
         wide = in_double(Y)
         places = wide if self.first is None else Box(self.first, self.last).clip(wide)
-        values = Gram(self.kernel, places, self.coordinates) @ self.weights
+        values = self._expansion(places)
         if self.linear is not None:
             values = Box(self.least, self.most).clip(values) + wide @ self.linear
         values = self.mean + values
@@ -227,6 +230,18 @@ class CoordinateMap:
         if self.lower is not None and self.upper is not None:
             values = Box(self.lower, self.upper).clip(values)
         return xp.astype(values, Y.dtype, copy=False)
+
+    @cached_property
+    def _expansion(self) -> Expansion:
+        """The function of the kernel, which prepares its points for few queries once."""
+        return Expansion(self.kernel, self.coordinates, self.weights)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_expansion"}
+
+
+# The subspace that a map was last found to be for, while both exist.
+_known_subspaces: "WeakKeyDictionary[CoordinateMap, ReferenceType[Subspace]]" = WeakKeyDictionary()
 
 
 class FittedMap(Preimage):
@@ -263,24 +278,33 @@ class FittedMap(Preimage):
             found = self.settings.regress(subspace, self.rows)
             advance()
         self.maps.setdefault(size, found)
+        _known_subspaces[self.maps[size]] = ref(subspace)
         return found
 
     def _is_for(self, known: CoordinateMap, subspace: Subspace) -> bool:
         """Whether a map was learned in these coordinates, not in those of another model of some of the rows."""
+        if (last := _known_subspaces.get(known)) is not None and last() is subspace:
+            return True
         if self.rows.shape[0] == 0:  # a copy that travels with the one subspace it serves
             return True
         few = self.rows[: min(PROBES, self.rows.shape[0]), :]
         Y = _plain(known.coordinates[: few.shape[0], :])
-        return bool(np.allclose(_plain(subspace.coordinates(few)), Y, rtol=0, atol=SAME * np.abs(Y).max()))
+        is_same = bool(np.allclose(_plain(subspace.coordinates(few)), Y, rtol=0, atol=SAME * np.abs(Y).max()))
+        if is_same:
+            _known_subspaces[known] = ref(subspace)
+        return is_same
 
     def ready(self, subspace: Subspace, *, with_start: bool) -> "FittedMap":
         return FittedMap(self.settings, self.rows[:0, :], {len(subspace): self.of(subspace)})
 
     def inverse(self, subspace: Subspace, Y: Array, start: Array | None = None) -> PreimageResult:
+        Z = self._reconstruct(subspace, Y)
+        return direct_result(Z, subspace.squared_distances(Z, Y))
+
+    def _reconstruct(self, subspace: Subspace, Y: Array) -> Array:
         # A regression may leave the inputs that a kernel is defined on, such as counts.
         Z = self.of(subspace)(Y)
-        Z = Box.of_inputs(None, None, subspace.frame.kernel, Z).clip(Z)
-        return direct_result(Z, subspace.squared_distances(Z, Y))
+        return Box.of_inputs(None, None, subspace.frame.kernel, Z).clip(Z)
 
     _largest = property(lambda self: self.maps[max(self.maps)])
     kernel, coordinates, weights, mean, ridge, linear, lower, upper = (

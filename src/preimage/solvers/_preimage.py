@@ -148,6 +148,20 @@ class Preimage(BaseEstimator, ABC):
         PreimageResult
         """
 
+    def _reconstruct(self, subspace: Subspace, Y: Array) -> Array | None:
+        """The points of ``inverse(subspace, Y)`` alone, from solvers that need nothing else for them; None from others.
+
+        Parameters
+        ----------
+        subspace : Subspace
+        Y : array of shape (q, k)
+
+        Returns
+        -------
+        array of shape (q, d), or None
+        """
+        return None
+
 
 class TargetSolver(Preimage):
     """A solver for any target Ψ = Σ αᵢ φ(xᵢ), whether or not it lies in a subspace.

@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from preimage._engine.arrays import array_namespace, device_kwargs, epsilon, take_rows, to_numpy
+from preimage._engine.linalg import difference_in
 from preimage._engine.typing import Array
 from preimage._models.completion._partial_rows import ROUNDING, PartialRows
 
@@ -81,13 +82,14 @@ class Neighbors:
         found = xp.reshape(take_rows(points, numbers.ravel()), (q, count, d))
         roots = xp.sqrt(weights)[:, None, :]
         seen = found * roots
-        lengths = xp.sum(seen * seen, axis=2)
+        lengths = _sums_of_squares(seen)
         sums = lengths[:, :, None] + lengths[:, None, :]
-        between = sums - 2 * (seen @ xp.matrix_transpose(seen))
-        differences = seen - rows.values[:, None, :] * roots
-        near = xp.sum(differences * differences, axis=2)
-        is_apart = between > ROUNDING * epsilon(between.dtype) * sums  # what is left of equal rows is rounding
-        return cls(numbers, found, near, xp.where(is_apart, between, xp.zeros_like(between)))
+        between = seen @ xp.matrix_transpose(seen)
+        between *= -2
+        between += sums
+        near = _sums_of_squares(difference_in(seen, rows.values[:, None, :] * roots))
+        sums *= ROUNDING * epsilon(between.dtype)  # what is left of equal rows is rounding
+        return cls(numbers, found, near, xp.where(between > sums, between, xp.zeros_like(between)))
 
     def average(self, weights: Array) -> Array:
         """Sums over the neighbours with weights of shape (q, k); shape (q, d)."""
@@ -131,13 +133,23 @@ class Neighbors:
         return xp.exp(-self.between / width[:, None, None]), xp.exp(-self.squared / width[:, None])
 
 
+def _sums_of_squares(array: Array) -> Array:
+    """Over the last axis of three."""
+    if isinstance(array, np.ndarray):  # without an array of squares
+        return np.einsum("qkd,qkd->qk", array, array)
+    return array_namespace(array).sum(array * array, axis=2)
+
+
 def _nearest(squared: Array, count: int, own: np.ndarray | None) -> np.ndarray:
     """Numbers of the nearest points of each row in ascending order; of those at the same distance the first ones."""
     n, squared = squared.shape[1], to_numpy(squared)
     unit = DISTANCE_UNIT * np.mean(squared, axis=1, keepdims=True)
     # Distances as whole numbers, with the number of the point as last digits: no two are equal. None is larger than n
     # times the mean, so that the numbers stay in the range of integers.
-    keys = np.rint(squared / np.where(unit > 0, unit, 1.0)).astype(np.int64) * n + np.arange(n)
+    units = squared / np.where(unit > 0, unit, 1.0)
+    keys = np.rint(units, out=units).astype(np.int64)
+    keys *= n
+    keys += np.arange(n)
     if own is not None:
         keys[np.arange(own.size), own] = np.iinfo(np.int64).max
     if count < n:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from preimage._engine.arrays import array_namespace, device_kwargs, epsilon, from_numpy, take_rows, to_dense, to_numpy
+from preimage._engine.linalg import difference_in
 from preimage._engine.rows import cut, for_blocks, stacked_blocks
 from preimage._engine.typing import Array
 from preimage.descent import tile_rows
@@ -64,8 +65,18 @@ class PartialRows:
         """
         xp = array_namespace(self.values)
         common = self.observed @ other.observed.T
-        lengths = (self.values**2) @ other.observed.T + self.observed @ (other.values**2).T
-        squared = lengths - 2 * (self.values @ other.values.T)
+        left = xp.concat([self.values**2, self.observed], axis=1)
+        lengths = left @ xp.concat([other.observed, other.values**2], axis=1).T
+        squared = (-2 * self.values) @ other.values.T
+        if isinstance(squared, np.ndarray):  # in place: fresh memory takes longer than arithmetic
+            squared += lengths
+            lengths *= ROUNDING * epsilon(squared.dtype)
+            np.copyto(squared, 0, where=~(squared > lengths))
+            np.maximum(common, 1, out=lengths)
+            np.divide(self.values.shape[1], lengths, out=lengths)
+            squared *= lengths
+            return squared, common
+        squared = lengths + squared
         squared = xp.where(squared > ROUNDING * epsilon(squared.dtype) * lengths, squared, xp.zeros_like(squared))
         scale = self.values.shape[1] / xp.where(common > 0, common, xp.ones_like(common))
         return squared * scale, common
@@ -125,8 +136,9 @@ def neighbor_start(X: Array, observed: Array, scale: float, points: Array | None
             usable = usable & (these[:, None] != columns[None, :])
         far = xp.max(squared, axis=1, keepdims=True)
         squared = xp.where(usable, squared, far + xp.ones_like(far) * scale)
-        squared = squared - xp.min(squared, axis=1, keepdims=True)
-        weights = xp.exp(-(SHARPNESS / scale) * squared)
+        squared = difference_in(squared, xp.min(squared, axis=1, keepdims=True))
+        squared *= -(SHARPNESS / scale)
+        weights = np.exp(squared, out=squared) if isinstance(squared, np.ndarray) else xp.exp(squared)
         if is_own:
             weights = xp.where(these[:, None] == columns[None, :], xp.zeros_like(weights), weights)
         total, size = weights @ others.values, weights @ others.observed

@@ -2,6 +2,7 @@
 
 from preimage._models.components._distances import SpanDistance, robust_mean_distances
 from preimage._models.components._features import Features, KernelFeatures, coordinate_moments, kernel_features
+from preimage._models.components._few_points import MOST_POINTS
 from preimage._models.components._landmark_principal import LandmarkModel, landmark_subspace, select_landmarks
 from preimage._models.components._oriented import Noise, OrientedFeatures, oriented_features, pair_moment, rayleigh
 from preimage._models.components._principal import PrincipalSubspace, Wanted, principal_subspace

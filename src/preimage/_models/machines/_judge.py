@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.metrics import accuracy_score, r2_score
 
 from preimage._engine.arrays import from_numpy, in_double, itemsize, to_numpy
 from preimage._engine.linalg import rank_tolerance
@@ -70,6 +69,8 @@ class Judge:
         """The score of a machine with these function values on X."""
         predicted = to_numpy(self.output.predict(values))
         if self.counts_decisions:
+            from sklearn.metrics import accuracy_score
+
             return float(accuracy_score(self.truth, predicted))
         # As `score` of regressors; coordinates count by their variance.
         average = "uniform_average" if self.output.kind == "regressor" else "variance_weighted"
@@ -92,6 +93,8 @@ def determination(
     """R² of predictions for targets of any size."""
     # R² has no unit. In that of the targets their squares are numbers, however large they are.
     unit = float(np.max(np.abs(truth))) or 1.0
+    from sklearn.metrics import r2_score
+
     return float(r2_score(truth / unit, predicted / unit, sample_weight=weights, multioutput=multioutput))
 
 
