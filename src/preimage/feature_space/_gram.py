@@ -217,7 +217,7 @@ class Gram:
             return found
         return self._symmetric_product(V) if self.is_symmetric else self._product(V)
 
-    def product_with(self, Y: Array, V: Array) -> Array:
+    def _product_with(self, Y: Array, V: Array) -> Array:
         """k(X, Y) V for few points Y, by those who compute products with this matrix."""
         if isinstance(self.multiply, PairSums):
             return self.multiply.images(partial(_cross, self.kernel), Y, V)
@@ -591,7 +591,7 @@ class CenteredGram:
         """H K S weights, where S has every `stride`-th column of the identity: a product at the cost of few columns."""
         if self.is_held:
             return self._centered_values(product(self.gram.values[::stride, :].T, weights))
-        return self._centered_values(self.gram.product_with(self.gram.X[::stride, :], weights))
+        return self._centered_values(self.gram._product_with(self.gram.X[::stride, :], weights))
 
     def _centered_matrix(self) -> Array:
         means = self.row_means

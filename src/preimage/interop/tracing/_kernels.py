@@ -26,7 +26,7 @@ from preimage.kernels import (
     Sum,
     Warped,
 )
-from preimage.kernels._combinations import Combination
+from preimage.kernels._combinations import Combination, Constant
 
 # How a kernel writes its values k(x, p), or its diagonal k(x, x) where there are no points.
 Rule: TypeAlias = Callable[[Graph, Any, Tensor, "np.ndarray | None"], Tensor]
@@ -51,8 +51,8 @@ def _is_profile(graph: Graph, kernel: Kernel) -> bool:
     # Methods that a subclass has written anew compute something else.
     return (
         isinstance(kernel, ProfileKernel)
-        and type(kernel).prepare in (ProfileKernel.prepare, Combination.prepare)
-        and type(kernel).diagonal in (ProfileKernel.diagonal, Combination.diagonal)
+        and type(kernel).prepare in (ProfileKernel.prepare, Combination.prepare, Constant.prepare)
+        and type(kernel).diagonal in (ProfileKernel.diagonal, Combination.diagonal, Constant.diagonal)
         and kernel.pairwise in graph.quantities
     )
 
