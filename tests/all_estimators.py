@@ -135,7 +135,7 @@ def answers(model, inputs=X):
     """What a fitted model says of a few and of many rows, which may be computed in different ways."""
     rows = [inputs[:3], inputs]
     found = {(name, len(some)): getattr(model, name)(some) for name in METHODS if hasattr(model, name) for some in rows}
-    if hasattr(model, "noise_variance_"):
+    if hasattr(model, "predict_interval") and hasattr(model, "noise_variance_"):
         found |= {("predict_interval", len(some)): model.predict_interval(some) for some in rows}
     if hasattr(model, "inverse_transform"):
         found["inverse_transform"] = model.inverse_transform(model.transform(inputs[:3]))

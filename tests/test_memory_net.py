@@ -58,6 +58,7 @@ from preimage.solvers import (
     LearnedMap,
     Mixtures,
     MultiStart,
+    NearestRow,
     Parametrized,
     SparsePath,
     WeightedMean,
@@ -138,6 +139,7 @@ ROUTES = {
     "KernelPCA, WeightedMean": (lambda: exact(WeightedMean()), (X,), INVERSE),
     "KernelPCA, DistanceConstraint": (lambda: exact(DistanceConstraint()), (X,), INVERSE),
     "KernelPCA, ConformalMap": (lambda: exact(ConformalMap()), (X,), INVERSE),
+    "KernelPCA, NearestRow": (lambda: exact(NearestRow()), (X,), INVERSE),
     "KernelPCA, Parametrized": (
         lambda: exact(Parametrized(Mixtures(np.array(X[:5])), max_iter=2)),
         (X,),

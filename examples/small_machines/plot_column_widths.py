@@ -44,9 +44,8 @@ X_test, y_test = draw(2000)
 scale = X.std(axis=0)
 for gamma in (0.01, 0.1, 1.0):
     model = SparseGreedyClassifier(200, gamma=gamma, alpha="loo").fit(X / scale, y)
-    print(
-        f"one width, γ = {gamma}: {model.score(X_test / scale, y_test):.3f} of the answers are right"
-    )
+    accuracy = model.score(X_test / scale, y_test)
+    print(f"one width, γ = {gamma}: {accuracy:.3f} of the answers are right")
 
 model = SparseGreedyClassifier(200, gamma="relevance", alpha="loo").fit(X, y)
 print(f"a width per column: {model.score(X_test, y_test):.3f}")

@@ -133,7 +133,7 @@ UNDONE = (
     Undone(
         "arguments are blamed for errors from inside",
         "_engine/arguments.py",
-        "    if _is_of_users(error):\n        return\n",
+        "    if is_of_users(error):\n        return\n",
         "    return\n",
         ("tests/laws/test_arguments.py",),
     ),
@@ -218,8 +218,8 @@ UNDONE = (
     Undone(
         "labels follow the device of the rows",
         "estimators/_estimator.py",
-        "                result = follow_rows(_looked_at(self, result, rows, name), rows)",
-        "                result = _looked_at(self, result, rows, name)",
+        "                result = _with_objects(follow_rows(_looked_at(self, result, rows, name), rows))",
+        "                result = _with_objects(_looked_at(self, result, rows, name))",
         ("tests/estimators/test_array_api_tag.py", "tests/laws/test_devices.py"),
     ),
 )
