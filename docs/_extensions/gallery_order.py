@@ -8,8 +8,7 @@ SECTIONS = {
     "components": "three_clusters toy_components oriented_kernel_pca projection_pursuit kernel_geometry",
     "classes": "novelty outliers kernel_fisher kernel_kmeans kernel_neighbors_and_svm width_selection "
     "semi_supervised_spirals",
-    "small_machines": "compress_svm reduced_set_vectors virtual_support_vectors sparse_greedy_regression "
-    "column_widths",
+    "small_machines": "compress_svm reduced_set_vectors virtual_support_vectors sparse_greedy_regression column_widths",
     "many_variables": "variance_inflation split_half walk_between_states",
     "explore": "digits spectra wine brain machine outliers gaps",
 }
