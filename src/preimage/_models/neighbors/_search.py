@@ -16,6 +16,7 @@ from preimage._engine.progress import stage
 from preimage._engine.rows import cut, for_blocks
 from preimage._engine.threads import available_threads
 from preimage._engine.typing import Array
+from preimage._engine.warnings import filters_in_use
 from preimage._models.neighbors._measures import InputMeasure, Measure, doubled, input_metric
 
 # Arrays of all pairs of a block of queries and all rows that a search holds: kernel values, squared distances, and
@@ -157,7 +158,9 @@ class InputSearch(Search):
     def nearest(self, Z: Array, diagonal: np.ndarray, k: int) -> Found:
         n = self.measure.points.shape[0]
         found, wanted = Found.room(Z.shape[0], k), min(n, k + FURTHER)
-        candidates = self._inputs.kneighbors(self._moved(Z), wanted, return_distance=False)
+        inputs, rows = self._inputs, self._moved(Z)
+        with filters_in_use:  # scikit-learn sets warning filters for its threads, and restores them
+            candidates = inputs.kneighbors(rows, wanted, return_distance=False)
         has_ties = np.zeros(Z.shape[0], dtype=bool)
         for query, numbers in enumerate(candidates):
             keys, numbers = ranked(self.measure, Z[query : query + 1], diagonal[query : query + 1], numbers)
