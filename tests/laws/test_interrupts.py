@@ -115,7 +115,10 @@ def state():
         "limits": len(_blas._limits.counts),
         "threads": _threads._caller.threads,
         "available threads": _threads.available_threads(),
-        "locks": [lock.locked() for lock in (_blas._limits.lock, _pool._helpers._lock, _warnings.filters_in_use)],
+        "locks": [
+            repr(lock).startswith("<locked")
+            for lock in (_blas._limits.lock, _pool._helpers._lock, _warnings.filters_in_use)
+        ],
         "helpers that are lent": sum(_pool._helpers._loans.values()),
         "NumPy": np.geterr(),
         "filters": list(warnings.filters),

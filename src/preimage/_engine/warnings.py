@@ -134,8 +134,8 @@ class _Treatment(Enum):
 
 # What becomes of our warnings in this thread and in those that work for it; the last that fits counts. Python's own
 # filters belong to the whole process: threads that set and restore them side by side leave some of them behind. Whoever
-# catches warnings of other packages holds `filters_in_use` meanwhile, also within such work, and needs no other threads of
-# ours.
+# catches warnings of other packages holds `filters_in_use` meanwhile, also within such work, and needs no other threads
+# of ours.
 _treatments: ContextVar[tuple[tuple[type[Warning], _Treatment], ...]] = ContextVar("treatments", default=())
 filters_in_use = threading.RLock()
 
