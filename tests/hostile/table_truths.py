@@ -132,13 +132,13 @@ class Column:
         - Measurements that are whole, all different, and of five or more digits each are codes by the rule.
         - Dates with months in words are texts to a reader who does not know the language.
         - Codes with letters are texts; years and codes whose name alone says what they are need one.
-        - A column without values is empty, whatever it was meant to be.
+        - A column without values is empty, whatever it was meant to be; so may be one that has "-" in every row.
         """
         found = [cell for cell in self.cells if cell is not None]
         if not found:
             return {"empty"}
         if self.kind in ("category", "text"):
-            return {"category", "text"}
+            return {"category", "text", *({"empty"} if set(found) == {"-"} else ())}
         if self.kind == "measurement" and self.looks_like_code():
             return {"measurement", "code"}
         if self.kind == "date" and any(re.search(r"[^\W\d_]{3}", cell) for cell in found):

@@ -647,6 +647,12 @@ def test_a_row_whose_first_value_is_missing_is_no_header(tmp_path):
     assert values.shape == (4, 4) and np.isnan(values[0, 0]) and values[0, 1] == 36309
 
 
+def test_a_number_above_numbers_in_brackets_is_no_header(tmp_path):
+    values = opened(tmp_path, "0.1,13'424\n(0.1),19'210\n(0.3),1'553\n")
+    np.testing.assert_array_equal(values, [[0.1, 13424], [-0.1, 19210], [-0.3, 1553]])
+    assert opened(tmp_path, "1,2019\n(see below),0.5\n(none),0.7\n").shape == (2, 1)
+
+
 @pytest.mark.parametrize("names", [",0,1,2", ",400,410,420", ",alpha,beta,gamma"])
 @pytest.mark.parametrize("row", ["{}", "sample {}"])
 def test_names_above_an_index_without_one_are_a_header(tmp_path, names, row):

@@ -647,7 +647,7 @@ def is_header(first: Sequence[str], rows: Rows, numbers: NumberFormat) -> bool |
             return True
     if any(form.unit and form.is_number(cell) for form, cell in zip(forms, first)):
         return False
-    if _are_numbers_above_words(first, kinds, numbers):
+    if _are_numbers_above_words(first, columns, kinds, numbers):
         return True
     judged = [place for place, kind in enumerate(kinds) if kind in (Kind.MEASUREMENT, Kind.TRUTH, Kind.MIXED)]
     judged = judged[1:] if are_unnamed and judged[:1] == [0] else judged
@@ -675,10 +675,18 @@ def _are_even(cells: Sequence[str]) -> bool:
     return len(steps) > 1 and bool(np.all(steps == steps[0])) and bool(steps[0] > 0)
 
 
-def _are_numbers_above_words(first: Sequence[str], kinds: Sequence[Kind], numbers: NumberFormat) -> bool:
+def _are_numbers_above_words(
+    first: Sequence[str], columns: Sequence[tuple[str, ...]], kinds: Sequence[Kind], numbers: NumberFormat
+) -> bool:
     """Whether there are distinct numbers in the first line, some of them above columns of words."""
     cells = [cell.strip() for cell in first if cell.strip()]
-    above_words = [cell for cell, kind in zip(first, kinds) if kind in (Kind.TEXT, Kind.TRUTH)]
+    # Numbers in brackets are text where no other number says that they are negative; the first line may.
+    has_numbers = lambda column: any(WRITTEN.fullmatch(cell.strip()) for cell in column)
+    above_words = [
+        cell
+        for cell, column, kind in zip(first, columns, kinds)
+        if kind is Kind.TRUTH or (kind is Kind.TEXT and not has_numbers(column))
+    ]
     are_numbers = all(map(numbers.is_number, cells)) and any(map(numbers.is_number, above_words))
     return are_numbers and len(set(cells)) == len(cells)
 
