@@ -55,6 +55,8 @@ def task():
     script += "threading.Thread(target=task).start()\n" if thread else "task()\n"
     script += "[each.join() for each in threading.enumerate() if each is not threading.current_thread()]\n"
     before, inside, after = pages_of(script + "print(json.dumps(found))", MALLOC_TRIM_THRESHOLD_="65536")
+    if min(before, after) < 20 * 1024:
+        pytest.skip("the system gives huge pages, of which so few are needed that they say nothing")
     assert inside < 0.2 * min(before, after)
 
 
