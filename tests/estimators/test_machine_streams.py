@@ -200,3 +200,17 @@ def test_constant_targets_stay_constant():
     for part in PARTS:
         model.partial_fit(X[part], np.full(part.size, 3.0))
     assert_allclose(model.predict(X), 3)
+
+
+def test_streams_have_no_intervals_and_nothing_of_a_fit_before():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(80, 2))
+    values = np.sin(rows[:, 0])
+    model = SparseGreedyRegressor(10, gamma=0.5, alpha=0.1, refine=1).fit(rows, values)
+    assert model.refinement_losses_ is not None
+    with pytest.warns(UserWarning, match="begins anew"):
+        model.partial_fit(rows, values)
+    assert model.refinement_losses_ is None and model.left_out_curve_ is None
+    for ask in (model.predict_interval, lambda given: model.predict(given, return_std=True)):
+        with pytest.raises(ValueError, match="a stream keeps no rows"):
+            ask(rows[:2])

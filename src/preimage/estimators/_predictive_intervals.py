@@ -137,6 +137,11 @@ class PredictiveIntervals:
                 f"{self.loss!r}. Fit one with loss='squared', or two with loss='quantile', quantile=0.05 and 0.95, "
                 "between which 90 % of the targets lie."
             )
+        if self.__dict__.get("_stream") is not None:
+            raise ValueError(
+                f"{who} needs residuals of rows that are left out, and a stream keeps no rows. Fit the rows that you "
+                "have at once, by fit(X, y)."
+            )
         predictive = self.__dict__.get("_predictive")
         if predictive is None or predictive.fitted is not self._regression:
             raise ValueError(
