@@ -1,5 +1,6 @@
 """Reports say what was measured, in numbers and in words."""
 
+import json
 import warnings
 
 import numpy as np
@@ -151,6 +152,21 @@ def test_as_a_frame():
     frame = inflation_report(PCA(3), WIDE).to_frame()
     assert list(frame.columns) == ["train std", "left-out std", "ratio", "from", "to", "overlap", "inflated"]
     assert list(frame.index) == ["component 1", "component 2", "component 3"]
+
+
+def test_as_plain_values():
+    y = np.arange(40) < 12
+    for report in (inflation_report(PCA(3), WIDE), inflation_report(SVC(), WIDE + 0.5 * y[:, None], y)):
+        found = json.loads(json.dumps(report.to_dict(), allow_nan=False))
+        assert [row["name"] for row in found["values"]] == report.names and found["answers"] == report.answers
+        assert [row["ratio"] for row in found["values"]] == report.ratios.tolist()
+        assert [row["inflated"] for row in found["values"]] == report.inflated.tolist()
+        assert found["recommends_correction"] == report.recommends_correction and found["method"] == report.method
+        has_classes = report.signal is not None
+        assert all((found[key] is not None) == has_classes for key in ("signal", "gain", "scores", "errors"))
+        if has_classes:
+            assert found["gain"] == {"value": report.gain, "error": report.gain_error}
+            assert found["signal"]["area_under_the_curve"] == report.signal.auc
 
 
 def test_regression_targets_do_not_make_a_guard():

@@ -8,6 +8,7 @@ import stat
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 try:
     import fcntl
@@ -87,6 +88,32 @@ def remove_unfinished(target: Path) -> None:
                 if lock is not None:
                     _remove(Path(entry.path))
                     _release(lock)
+
+
+def open_locked(path: Path) -> BinaryIO:
+    """A file, created where there is none, open and locked by this process until it is closed.
+
+    The lock ends with the process, however it ends, so that nothing needs to be removed by hand. Where there are no
+    locks, the file is open and nothing else.
+
+    Raises
+    ------
+    BlockingIOError
+        If another process, or this one before, has the lock.
+    """
+    while True:
+        file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o666), "r+b")
+        try:
+            _lock_now(file)
+            if os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
+                return file
+        except FileNotFoundError:
+            pass
+        except BaseException:
+            file.close()
+            raise
+        # Whoever had it ended between the two steps and removed it, or gave it another name: not to be touched.
+        file.close()
 
 
 def check_writable(path: Path, force: bool, folder_of: Collection[str] = ()) -> None:
@@ -201,6 +228,18 @@ def _lock(path: Path, wait: bool) -> int | None:
         _release(descriptor)
         return None
     return descriptor
+
+
+def _lock_now(file: BinaryIO) -> None:
+    """Lock an open file, or raise BlockingIOError; nothing where there are no locks."""
+    if fcntl is None:
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise
+    except OSError:  # file systems without locks
+        return
 
 
 def _release(lock: int | None) -> None:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import typer
 
+import preimage
 from preimage._engine.warnings import warn_user
 from preimage.cli._console import speaker
 from preimage.cli._errors import UsageError
@@ -66,6 +67,11 @@ def one_gamma(gamma: Any, of_width: Any) -> Any:
     if of_width is not None and gamma != AUTO:
         raise UsageError("--gamma and --width both say the width of the kernel (gamma = 1/width). Give one of them.")
     return gamma if of_width is None else of_width
+
+
+def why_not_standardized(gamma: Any) -> str:
+    """Why columns are left as they are unless the user says otherwise: a γ is in their units; empty for a rule."""
+    return "--gamma is a number" if isinstance(gamma, float) else ""
 
 
 def gammas(text: str) -> list[float | str]:
@@ -261,6 +267,11 @@ class Options:
     def say(self) -> Callable[..., Any]:
         """Prints a message, or nothing if the user wants none."""
         return speaker(self.quiet)
+
+    def record(self, input: Path, output: Path, n_rows: int, n_columns: int, **about: Any) -> dict[str, Any]:
+        """What is known about a run when it ends, as plain values."""
+        first = {"input": str(input), "output": str(output), "rows": n_rows, "columns": n_columns}
+        return {**first, **about, "seed": self.seed, "seconds": self.seconds(), "version": preimage.__version__}
 
     def seconds(self) -> float:
         """Since the start."""

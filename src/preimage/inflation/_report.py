@@ -317,6 +317,42 @@ class InflationReport:
             ) from error
         return pd.DataFrame(self._columns(), index=self.names)
 
+    def to_dict(self) -> dict[str, Any]:
+        """What was measured and answered, as plain numbers, words and lists, which JSON takes.
+
+        "values" has a row for each component or decision; "signal", "gain", "scores" and "errors" are None without
+        classes.
+        """
+        signal = None
+        if self.signal is not None:
+            signal = {
+                "verdict": self.signal.verdict,
+                "area_under_the_curve": float(self.signal.auc),
+                "error": float(self.signal.standard_error),
+                "p_value": float(self.signal.p_value),
+            }
+        columns = {
+            "training_spread": self.train_std,
+            "left_out_spread": self.left_out_std,
+            "ratio": self.ratios,
+            "ratio_low": self.ratios_low,
+            "ratio_high": self.ratios_high,
+            "inflated": self.inflated,
+        }
+        return {
+            "values": [
+                {"name": name, **{key: each[k].item() for key, each in columns.items()}}
+                for k, name in enumerate(self.names)
+            ],
+            "signal": signal,
+            "gain": None if self.gain is None else {"value": float(self.gain), "error": float(self.gain_error)},
+            "scores": self.scores,
+            "errors": self.errors,
+            "method": self.method,
+            "recommends_correction": bool(self.recommends_correction),
+            "answers": self.answers,
+        }
+
     def __str__(self) -> str:
         return "\n".join([self._title(), "", *self.table_lines(), "", *self._notes(), "", self.recommendation])
 

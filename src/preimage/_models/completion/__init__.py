@@ -3,6 +3,7 @@
 from preimage._models.completion._conditional import ConditionalMeans
 from preimage._models.completion._conditional_fit import ConditionalFit, fit_conditional
 from preimage._models.completion._energy import SubspaceEnergy, fill, fill_near, noisy_energy
+from preimage._models.completion._filling_errors import FillingErrors, filling_errors
 from preimage._models.completion._gross_errors import GrossErrors, measured_errors
 from preimage._models.completion._incomplete_fit import IncompleteFit, NoisySubspace, SubspaceFit, fit_incomplete
 from preimage._models.completion._indicators import Indicators

@@ -7,7 +7,6 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-import preimage
 from preimage._engine.robust import far_rows
 from preimage._engine.typing import Array
 from preimage._models.completion import LOSSES
@@ -16,8 +15,9 @@ from preimage.cli._console import console, how_many
 from preimage.cli._errors import DataError, FileError, UsageError
 from preimage.cli._options import AUTO, NONE, argument, count_of, one_of, option
 from preimage.cli._outputs import can_draw, check_outputs, chosen_format, save_figure, write_json, wrote
-from preimage.cli.runs._learning import Learned, Preparation, count_rows, folds_of, has_many_rows, is_large, learn
+from preimage.cli.runs._learning import Learned, folds_of, has_many_rows, is_large, learn
 from preimage.cli.runs._partial import HeldOutput, Sink, Totals, claimed, inputs_of, partial_output, write_rows
+from preimage.cli.runs._preparation import Preparation, count_rows
 from preimage.cli.tables._columns import listed
 from preimage.cli.tables._files import read
 from preimage.cli.tables._frames import Frame
@@ -118,6 +118,7 @@ class Denoise(_options.Options):
     summary: _options.Summary = None
     output_format: _options.OutputFormat = None
 
+    method = AUTO  # landmarks are chosen as the library does where nothing is said
     EXAMPLES = (
         "preimage denoise noisy.csv clean.csv",
         "preimage denoise noisy.npy clean.npy --components 20 --gamma median --penalty 0 --no-plot",
@@ -227,16 +228,13 @@ class Denoise(_options.Options):
         what = f"All denoised rows are in {self.output}; --no-plot draws no figure."
         save_figure(self.plot, lambda: _drawn(source, before, after, sink.n_rows), what, sink.making)
         self._print(report, "row" if source.pictures is None else "picture")
-        sink.close()
 
     def _learned(self, source: Source, train: Source, sink: Sink, landmarks: Any, rows: int) -> Learned:
         """Fit the model, and make ready for the rows."""
         is_own = train is source or train.identity() == source.identity()
         # Folds that are chosen are judged by an exact model; on landmarks, without one, there are none.
         n_folds = self.cross_fit if is_own and self.noise is None and self.cross_fit != AUTO else None
-        why_not = "--gamma is a number" if isinstance(self.gamma, float) else ""
-        why_not = why_not if self.noise is None else "--noise is in the units of the data"
-        n_rows, learned = learn(train, self, landmarks, rows, sink, n_folds=n_folds, why_not=why_not, tell=self.say)
+        n_rows, learned = learn(train, self, landmarks, rows, sink, n_folds)
         if is_own:
             learned = replace(learned, expected_error=learned.expected_training_error)
         n_rows = n_rows if train is source else count_rows(learned.preparation.applied(source), rows)
@@ -248,6 +246,12 @@ class Denoise(_options.Options):
     @property
     def is_open(self) -> bool:
         return AUTO in (self.components, self.gamma, self.penalty)
+
+    @property
+    def why_not(self) -> str:
+        """Why columns are not standardised unless the user says so."""
+        in_units = "--noise is in the units of the data"
+        return in_units if self.noise is not None else _options.why_not_standardized(self.gamma)
 
     def check(self, X: Array, path: Path) -> None:
         """Refuse data too small to learn from."""
@@ -340,29 +344,26 @@ class Denoise(_options.Options):
         else:
             left = None if model.landmarks_ is None else float(model.landmarks_.residual_fraction)
             about = {"landmarks": len(model.subspace_.frame.points), "residual_fraction": left}
-        return {
-            "input": str(self.input),
-            "output": str(self.output),
-            "rows": sink.n_rows,
-            "columns": source.n_columns,
-            "training_rows": model.n_samples_seen_,
-            "parameters": _parameters(model),
-            "training_row_parameters": None if own is None else _parameters(own),
-            "standardized": learned.preparation.is_standardizing,
-            "cross_fit": learned.n_folds,
-            "loss": self.loss,
+        return self.record(
+            self.input,
+            self.output,
+            sink.n_rows,
+            source.n_columns,
+            training_rows=model.n_samples_seen_,
+            parameters=_parameters(model),
+            training_row_parameters=None if own is None else _parameters(own),
+            standardized=learned.preparation.is_standardizing,
+            cross_fit=learned.n_folds,
+            loss=self.loss,
             **about,
-            "noise": learned.noise,
-            "expected_error": learned.expected_error,
-            "psnr": _psnr(source, learned),
-            "explained_variance": float(np.sum(model.explained_variance_ratio_)),
-            "objective": totals["objective"] / sink.n_rows,
-            "converged": totals["converged"],
-            "not_converged": totals["reasons"],
-            "seed": self.seed,
-            "seconds": self.seconds(),
-            "version": preimage.__version__,
-        }
+            noise=learned.noise,
+            expected_error=learned.expected_error,
+            psnr=_psnr(source, learned),
+            explained_variance=float(np.sum(model.explained_variance_ratio_)),
+            objective=totals["objective"] / sink.n_rows,
+            converged=totals["converged"],
+            not_converged=totals["reasons"],
+        )
 
     def _print(self, report: dict[str, Any], what: str) -> None:
         say, chosen, own = self.say, report["parameters"], report["training_row_parameters"]

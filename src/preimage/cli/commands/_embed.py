@@ -15,19 +15,10 @@ from preimage.cli._console import how_many
 from preimage.cli._errors import DataError
 from preimage.cli._options import AUTO, argument, one_of, option
 from preimage.cli._outputs import check_outputs, table_format, wrote
-from preimage.cli.runs._learning import (
-    SAMPLE_ROWS,
-    Learned,
-    Preparation,
-    Tell,
-    check_columns,
-    constant_imputer,
-    count_rows,
-    learn,
-    read_learned,
-    survey,
-)
+from preimage.cli.runs._learning import SAMPLE_ROWS, Learned, learn
+from preimage.cli.runs._model_files import check_columns, read_learned
 from preimage.cli.runs._partial import PartialOutput, Totals, inputs_of, partial_output, write_rows
+from preimage.cli.runs._preparation import Preparation, Tell, constant_imputer, count_rows, survey
 from preimage.cli.tables._columns import SHOWN, listed
 from preimage.cli.tables._frames import Frame
 from preimage.cli.tables._paths import identity_of
@@ -69,7 +60,7 @@ class KernelOptions(_options.Options):
     @property
     def why_not(self) -> str:
         """Why columns are not standardised unless the user says so."""
-        return "--gamma is a number" if isinstance(self.gamma, float) else ""
+        return _options.why_not_standardized(self.gamma)
 
     def check(self, X: Array, path: Path) -> None:
         """Refuse data too small to learn from."""
@@ -141,9 +132,7 @@ class Embed(KernelOptions):
             if self.save_model is not None:
                 with sink.making(self.save_model) as aside:
                     aside.write_bytes(to_bytes(_as_estimator(learned, source, sink.n_rows)))
-            n_rows = sink.n_rows
-            sink.close()
-        self.say(self._report(model, n_rows, source))
+        self.say(self._report(model, sink.n_rows, source))
         self.say(wrote(written))
 
     def unfitted(self, sample: Array) -> KernelPCA:
@@ -158,9 +147,7 @@ class Embed(KernelOptions):
     def _learned(self, source: Source, ready: Learned | None, sink: PartialOutput, rows: int) -> Learned:
         """A model of the rows or the one that is there, and all that is ready for its coordinates."""
         if ready is None:
-            n_rows, learned = learn(
-                source, self, self.landmarks, rows, sink, method=self.method, why_not=self.why_not, tell=self.say
-            )
+            n_rows, learned = learn(source, self, self.landmarks, rows, sink)
         else:
             check_columns(ready.model, source)
             learned = replace(ready, preparation=self._with_imputer(ready.preparation, source, rows))

@@ -19,8 +19,10 @@ from preimage.cli._options import AUTO, NONE, argument, option
 from preimage.cli._outputs import check_outputs
 from preimage.cli.commands._compress import inputs_for
 from preimage.cli.commands._embed import KernelOptions
-from preimage.cli.runs._learning import Preparation, data_errors, is_large, load_model, survey
+from preimage.cli.runs._learning import data_errors, is_large
+from preimage.cli.runs._model_files import load_model
 from preimage.cli.runs._partial import claimed
+from preimage.cli.runs._preparation import Preparation, survey
 from preimage.cli.tables._files import read
 from preimage.cli.tables._paths import FORMATS, TABLES, format_of
 from preimage.cli.tables._sources import Source, open_source

@@ -11,29 +11,19 @@ from typing import Annotated, Any
 import numpy as np
 from sklearn.base import clone
 
-import preimage
 from preimage._engine.progress import stage
 from preimage._engine.typing import Array
 from preimage._engine.warnings import warn_user
+from preimage._models.completion import FillingErrors, filling_errors
 from preimage.cli import _options
 from preimage.cli._console import console
 from preimage.cli._errors import DataError, FileError
 from preimage.cli._options import AUTO, argument, option
 from preimage.cli._outputs import check_outputs, save_figure, table_format, write_json, wrote
-from preimage.cli.runs._gaps import Errors, judged
-from preimage.cli.runs._learning import (
-    SAMPLE_BYTES,
-    Survey,
-    check_columns,
-    check_fitted,
-    codes_of,
-    data_errors,
-    fitted_imputer,
-    load_model,
-    survey,
-    with_gaps_filled,
-)
+from preimage.cli.runs._learning import SAMPLE_BYTES, data_errors
+from preimage.cli.runs._model_files import check_columns, check_fitted, load_model
 from preimage.cli.runs._partial import PartialOutput, Totals, inputs_of, partial_output, write_rows
+from preimage.cli.runs._preparation import Survey, codes_of, fitted_imputer, survey, with_gaps_filled
 from preimage.cli.tables._columns import listed
 from preimage.cli.tables._frames import Frame
 from preimage.cli.tables._kinds import Kind
@@ -147,7 +137,6 @@ class Impute(_options.Options):
             report = self._report(source, filler, sink)
             write_json(about, report, sink.making)
             self._print(report)
-            sink.close()
         self.say(wrote(written))
 
     def _filler(
@@ -159,7 +148,7 @@ class Impute(_options.Options):
         if of_source.n_rows == 0:
             raise DataError(f"{source.path} has no rows.")
         if of_source.moments.n_missing == 0:
-            filler = Filler(None, np.zeros(width, dtype=bool), Errors.none(width), 0)
+            filler = Filler(None, np.zeros(width, dtype=bool), FillingErrors.none(width), 0)
         elif ready is not None:
             # Judged on the table to fill in, which it has not seen.
             check_columns(ready, source)
@@ -185,7 +174,7 @@ class Impute(_options.Options):
     ) -> "Filler":
         """A model with its errors for gaps like these; `fit` makes one of the sample without the values hidden."""
         rng = np.random.default_rng([self.seed, 1])
-        errors = judged(lambda rows: partial(with_gaps_filled, fit(rows)), sample, gaps, rng, codes_of(imputer))
+        errors = filling_errors(lambda rows: partial(with_gaps_filled, fit(rows)), sample, gaps, rng, codes_of(imputer))
         whole = (np.isnan(X) | (np.round(X) == X)).all(axis=0)
         return Filler(imputer, whole, errors, training_rows)
 
@@ -241,23 +230,20 @@ class Impute(_options.Options):
             for column, count in enumerate(totals["gaps"])
             if count
         ]
-        return {
-            "input": str(self.input),
-            "output": str(self.output),
-            "rows": n_rows,
-            "columns": source.n_columns,
-            "gaps": sum(totals["gaps"]),
-            "fraction": sum(totals["gaps"]) / (n_rows * source.n_columns),
-            "rows_with_gaps": totals["rows"],
-            "empty_rows": totals["empty"],
-            "filled_columns": columns,
-            "relative_error": number(errors.relative),
-            "training_rows": filler.training_rows,
-            "parameters": _parameters(filler.imputer),
-            "seed": self.seed,
-            "seconds": self.seconds(),
-            "version": preimage.__version__,
-        }
+        return self.record(
+            self.input,
+            self.output,
+            n_rows,
+            source.n_columns,
+            gaps=sum(totals["gaps"]),
+            fraction=sum(totals["gaps"]) / (n_rows * source.n_columns),
+            rows_with_gaps=totals["rows"],
+            empty_rows=totals["empty"],
+            filled_columns=columns,
+            relative_error=number(errors.relative),
+            training_rows=filler.training_rows,
+            parameters=_parameters(filler.imputer),
+        )
 
     def _print(self, report: dict[str, Any]) -> None:
         if not report["gaps"]:
@@ -292,18 +278,18 @@ class Filler:
         None where there are no gaps.
     whole : bool array of shape (d,)
         Columns of whole numbers.
-    errors : Errors
+    errors : FillingErrors
     training_rows : int
     """
 
     imputer: Any
     whole: Array
-    errors: Errors
+    errors: FillingErrors
     training_rows: int
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> "Filler":
-        return cls(**{**state, "errors": Errors(**state["errors"])})
+        return cls(**{**state, "errors": FillingErrors(**state["errors"])})
 
     @property
     def state(self) -> dict[str, Any]:

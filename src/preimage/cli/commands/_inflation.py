@@ -18,7 +18,7 @@ from preimage.cli import _options
 from preimage.cli._errors import DataError, FileError, UsageError
 from preimage.cli._options import AUTO, argument, option
 from preimage.cli._outputs import check_outputs, chosen_format, save_figure, wrote
-from preimage.cli.runs._learning import Preparation, survey
+from preimage.cli.runs._preparation import Preparation, survey
 from preimage.cli.tables._files import read
 from preimage.cli.tables._paths import FORMATS, TABLES, format_of
 from preimage.estimators import KernelPCA
@@ -181,41 +181,10 @@ class Inflation(_options.Options):
 
     def _record(self, report: InflationReport, estimator: str) -> dict[str, Any]:
         """The report as plain values."""
-        columns = {
-            "training_spread": report.train_std,
-            "left_out_spread": report.left_out_std,
-            "ratio": report.ratios,
-            "ratio_low": report.ratios_low,
-            "ratio_high": report.ratios_high,
-            "inflated": report.inflated,
-        }
-        signal, gain = report.signal, report.gain
-        return {
-            "input": str(self.input),
-            "rows": report.n_samples,
-            "columns": report.n_features,
-            "estimator": estimator,
-            "values": [
-                {"name": name, **{key: values[k].item() for key, values in columns.items()}}
-                for k, name in enumerate(report.names)
-            ],
-            "signal": None
-            if signal is None
-            else {
-                "verdict": signal.verdict,
-                "area_under_the_curve": float(signal.auc),
-                "error": float(signal.standard_error),
-                "p_value": float(signal.p_value),
-            },
-            "gain": None if gain is None else {"value": float(gain), "error": float(report.gain_error)},
-            "scores": report.scores,
-            "errors": report.errors,
-            "method": report.method,
-            "recommends_correction": bool(report.recommends_correction),
-            "answers": {**_answers(report), "What to do": self._advice(report)},
-            "seed": self.seed,
-            "version": preimage.__version__,
-        }
+        shape = {"input": str(self.input), "rows": report.n_samples, "columns": report.n_features}
+        answers = {**_answers(report), "What to do": self._advice(report)}
+        about = {"answers": answers, "seed": self.seed, "version": preimage.__version__}
+        return {**shape, "estimator": estimator, **report.to_dict(), **about}
 
 
 def _write(path: Path, kind: str, record: dict[str, Any]) -> None:

@@ -15,7 +15,8 @@ from preimage.cli._errors import DataError
 from preimage.cli._options import AUTO, argument, option
 from preimage.cli._outputs import check_outputs, save_figure, table_format, wrote
 from preimage.cli.commands._embed import tell_of_dropped
-from preimage.cli.runs._learning import Preparation, data_errors, survey
+from preimage.cli.runs._learning import data_errors
+from preimage.cli.runs._preparation import Preparation, survey
 from preimage.cli.tables._files import write
 from preimage.cli.tables._frames import Frame
 from preimage.cli.tables._sources import SOURCE_FORMATS, open_source
@@ -65,7 +66,7 @@ class Outliers(_options.Options):
         source = source.held(self.table.impute is not None)
         if source.n_rows < 2:
             raise DataError(f"{source.path} has {how_many(source.n_rows, 'row')}. Outliers are found among many.")
-        why_not = "--gamma is a number" if isinstance(self.gamma, float) else ""
+        why_not = _options.why_not_standardized(self.gamma)
         X = Preparation.of(source, survey(source, 0, 0, 0), why_not, self.say)(source.values)
         gamma = None if self.gamma == AUTO else self.gamma
         detector = KernelNoveltyDetector(

@@ -5,11 +5,18 @@ import zipfile
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from sklearn.preprocessing import StandardScaler
+
 from preimage.cli._console import one_line
-from preimage.cli._errors import FileError
+from preimage.cli._errors import DataError, FileError
+from preimage.cli.runs._learning import Learned
+from preimage.cli.runs._preparation import IMPUTERS, Preparation
 from preimage.cli.tables._paths import check_declared, check_unpacked
+from preimage.cli.tables._sources import Source
+from preimage.estimators import KernelPCA
 from preimage.estimators.compressed._models import standalone
 from preimage.interop import SKOPS_TYPES, to_onnx
+from preimage.interop._pipeline import taken_apart
 from preimage.persistence import load, save
 from preimage.persistence._checks import check_graph
 from preimage.persistence._file import check_is_file, printable
@@ -39,6 +46,46 @@ def read_model(path: Path) -> Any:
         return load(path)
     except (ValueError, ImportError) as error:
         raise FileError(str(error)) from error
+
+
+def load_model(path: Path) -> Any:
+    """What a file of `save` holds."""
+    try:
+        return load(path)
+    except FileNotFoundError as error:
+        raise FileError(f"{path} does not exist.") from error
+    except (OSError, ValueError, ImportError) as error:
+        raise FileError(f"{path} is no model that preimage wrote, or damaged: {one_line(error)}") from error
+
+
+def check_fitted(path: Path, model: Any, kind: type, attribute: str) -> None:
+    """Refuse a file that does not hold a fitted model of some kind."""
+    if not isinstance(model, kind) or not hasattr(model, attribute):
+        found = "one that was not fitted" if isinstance(model, kind) else type(model).__name__
+        raise FileError(f"{path} holds no fitted {kind.__name__}, but {found}.")
+
+
+def check_columns(model: Any, source: Source) -> None:
+    """Refuse a table with other columns than those of the training data."""
+    if source.n_columns != model.n_features_in_:
+        raise DataError(
+            f"The model takes {model.n_features_in_} columns; {source.path} has {source.n_columns}. "
+            "Choose with --columns or --exclude."
+        )
+
+
+def read_learned(path: Path) -> Learned:
+    """A fitted `KernelPCA` from a file of its `save`, and what is done to rows before: it may be part of a pipeline."""
+    model, preparation = load_model(path), Preparation()
+    before, last = taken_apart(model)
+    kinds = [next((kind for kind in (IMPUTERS, StandardScaler) if isinstance(step, kind)), None) for _, step in before]
+    is_known = kinds in ([], [IMPUTERS], [StandardScaler], [IMPUTERS, StandardScaler])
+    if is_known and all(hasattr(step, "n_features_in_") for _, step in before):
+        preparation, model = Preparation.of_steps([step for _, step in before]), last
+        if before and hasattr(before[0][1], "feature_names_in_"):
+            model.feature_names_in_ = before[0][1].feature_names_in_
+    check_fitted(path, model, KernelPCA, "subspace_")
+    return Learned(model, preparation=preparation)
 
 
 def write_model(path: Path, model: Any, kind: str) -> None:

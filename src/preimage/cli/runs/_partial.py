@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, TypeAlias
 import numpy as np
 
 import preimage
-from preimage._engine.output_files import fill_from, remove, remove_unfinished, replacing
+from preimage._engine.output_files import fill_from, open_locked, remove, remove_unfinished, replacing
 from preimage._engine.progress import stage
 from preimage._engine.typing import Array
 from preimage.cli._console import NOTHING, how_many, one_line
@@ -23,11 +23,6 @@ from preimage.cli.tables._frames import Frame, write_frame
 from preimage.cli.tables._paths import check_unchanged
 from preimage.cli.tables._sources import Source
 from preimage.persistence._file import read, write
-
-try:
-    import fcntl
-except ImportError:  # Windows has no such locks; users must not start two runs on one output there
-    fcntl = None  # type: ignore[assignment]
 
 # Seconds between notes of what is learned, each of which holds squares of the number of landmarks: writing them takes
 # a small part of the time, and no more than this is lost in an interruption.
@@ -52,10 +47,9 @@ def part_of(output: Path, end: str = "") -> Path:
 def claimed(output: Path) -> Iterator[BinaryIO]:
     """``OUTPUT.part``, open and locked, for a run that keeps nothing else; an error if another run has it.
 
-    The lock ends with the process, however it ends, so that nothing needs to be removed by hand. What an interrupted
-    run left is not touched.
+    What an interrupted run left is not touched.
     """
-    file = open_locked(output)
+    file = _locked(output)
     try:
         yield file
     finally:
@@ -64,33 +58,12 @@ def claimed(output: Path) -> Iterator[BinaryIO]:
         file.close()
 
 
-def open_locked(output: Path) -> BinaryIO:
+def _locked(output: Path) -> BinaryIO:
     """``OUTPUT.part``, created where there is none, locked by this process until it is closed."""
-    part = part_of(output)
-    while True:
-        file = os.fdopen(os.open(part, os.O_RDWR | os.O_CREAT, 0o666), "r+b")
-        try:
-            _lock(file, output)
-            if os.path.samestat(os.fstat(file.fileno()), os.stat(part)):
-                return file
-        except FileNotFoundError:
-            pass
-        except BaseException:
-            file.close()
-            raise
-        # The run that had it ended between the two steps and removed it, or made it its output: not to be touched.
-        file.close()
-
-
-def _lock(file: BinaryIO, output: Path) -> None:
-    if fcntl is None:
-        return
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return open_locked(part_of(output))
     except BlockingIOError as error:
         raise FileError(f"Another run is writing {output} right now.") from error
-    except OSError:  # file systems without locks
-        return
 
 
 class HeldOutput:
@@ -147,9 +120,6 @@ class HeldOutput:
 
     def making(self, path: Path) -> AbstractContextManager[Path]:
         return replacing(path)
-
-    def close(self) -> None:
-        """Nothing is left."""
 
 
 class PartialOutput:
@@ -300,24 +270,25 @@ Sink: TypeAlias = HeldOutput | PartialOutput
 
 @contextmanager
 def partial_output(output: Path, inputs: dict[str, Any], resume: bool) -> Iterator[PartialOutput]:
-    """A `PartialOutput`: what an interrupted run with the same inputs left, or an empty one.
+    """A `PartialOutput`: what an interrupted run with the same inputs left, or an empty one; closed when all went well.
 
     Without `resume` the remains of earlier runs are removed. A run that fails for its data before it has a model, or
     before anything worth keeping is learned, leaves nothing.
     """
     existed = part_of(output).exists()
-    file = open_locked(output)
+    file = _locked(output)
     try:
         if not resume and existed:
             # Not to be emptied: it may have become the output already, under another name of the same file.
             remove(part_of(output))
             file.close()
-            file = open_locked(output)
+            file = _locked(output)
         if not (resume and existed):  # a note without rows: the run was killed between its last two steps
             _discard(output, but_part=True)
         partial = PartialOutput(output, inputs, file, _checked_state(output, inputs, file) if resume else None)
         try:
             yield partial
+            partial.close()
         except (FileError, DataError):
             if not partial.is_begun:
                 partial.state = None  # the same data would fail again

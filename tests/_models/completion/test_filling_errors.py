@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from preimage.cli.runs._gaps import FEWEST_HIDDEN, MOST_HIDDEN, PARTS, Errors, hidden_entries, judged
+from preimage._models.completion import FillingErrors, filling_errors
+from preimage._models.completion._filling_errors import FEWEST_HIDDEN, MOST_HIDDEN, PARTS, hidden_entries
 
 
 @pytest.fixture
@@ -36,12 +37,12 @@ def test_tables_that_offer_nothing_to_hide(kind, rng):
     if kind == "all":
         X[:] = np.nan
     assert not hidden_entries(X, np.isnan(X), np.arange(len(X)), rng).any()
-    errors = judged(lambda rows: pytest.fail("nothing to fit"), X, np.isnan(X), rng)
+    errors = filling_errors(lambda rows: pytest.fail("nothing to fit"), X, np.isnan(X), rng)
     assert np.isnan(errors.relative) and not errors.hidden.any()
 
 
 def test_errors_of_the_mean_are_deviations(table, rng):
-    errors = judged(filled_by_means, table, np.isnan(table), rng)
+    errors = filling_errors(filled_by_means, table, np.isnan(table), rng)
     assert_allclose(errors.filled[[0, 1, 3]], errors.mean[[0, 1, 3]])
     assert_allclose(errors.mean[[0, 1, 3]], [1, 10, 2], rtol=0.3)
     assert_allclose(errors.relative, 1, rtol=0.15)
@@ -60,7 +61,7 @@ def test_values_are_hidden_until_there_are_enough_and_once_at_most(rng):
         X = rng.normal(size=(n, 3))
         gaps = np.zeros((2, 3), dtype=bool)
         gaps[0, 1] = True
-        errors = judged(counting, X, gaps, rng)
+        errors = filling_errors(counting, X, gaps, rng)
         assert len(calls) == expected and errors.hidden.tolist() == [0, n // PARTS * expected, 0]
         assert (sum(calls) <= 1).all()
 
@@ -72,13 +73,13 @@ def test_models_do_not_see_what_is_hidden(table, rng):
         assert np.isnan(shown[np.isnan(table)]).all() and np.isnan(shown).sum() > np.isnan(table).sum()
         return lambda rows: np.where(np.isnan(rows), 7.0, rows)
 
-    errors = judged(fit, table, np.isnan(table), rng)
+    errors = filling_errors(fit, table, np.isnan(table), rng)
     assert_allclose(errors.filled[0], np.sqrt(np.nanmean((table[:, 0] - 7) ** 2)), rtol=0.1)
 
 
 def test_few_hidden_values_take_the_error_of_all():
     hidden, deviations = np.array([100, FEWEST_HIDDEN - 1, 0]), np.array([1.0, 50.0, 0.0])
-    errors = Errors.of(hidden, hidden * (0.5 * deviations) ** 2, hidden * deviations**2, deviations)
+    errors = FillingErrors.of(hidden, hidden * (0.5 * deviations) ** 2, hidden * deviations**2, deviations)
     assert_allclose(errors.filled, [0.5, 25, 0])
     assert_allclose(errors.mean, deviations)
     assert_allclose(errors.relative, 0.5)

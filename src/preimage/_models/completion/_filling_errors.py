@@ -1,4 +1,4 @@
-"""How far off filled values are: values that a table has are hidden, filled in as gaps are, and compared."""
+"""How far off filled entries are: entries that rows have are hidden, filled in as gaps are, and compared."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ Fill: TypeAlias = Callable[[Array], Array]
 
 
 @dataclass(frozen=True)
-class Errors:
+class FillingErrors:
     """Root mean squared errors of values that were hidden and filled in, by column; of categories, how many are wrong.
 
     Attributes
@@ -47,7 +47,7 @@ class Errors:
     is_code: Array
 
     @classmethod
-    def none(cls, width: int) -> "Errors":
+    def none(cls, width: int) -> "FillingErrors":
         """Of a table without gaps: nothing was hidden."""
         unknown = np.full(width, np.nan)
         return cls(np.zeros(width, dtype=int), unknown, unknown, float("nan"), np.zeros(width, dtype=bool))
@@ -55,7 +55,7 @@ class Errors:
     @classmethod
     def of(
         cls, hidden: Array, squares: Array, squares_of_mean: Array, deviations: Array, is_code: Array | None = None
-    ) -> "Errors":
+    ) -> "FillingErrors":
         """From counts and sums of squared errors of columns, and their deviations; of categories, errors are 0 or 1."""
         is_code = np.zeros(len(hidden), dtype=bool) if is_code is None else is_code
         total = int(hidden.sum())
@@ -70,9 +70,9 @@ class Errors:
         return cls(hidden, fraction(filled), fraction(mean), relative, is_code)
 
 
-def judged(
+def filling_errors(
     fit: Callable[[Array], Fill], X: Array, gaps: Array, rng: np.random.Generator, codes: Collection[int] = ()
-) -> Errors:
+) -> FillingErrors:
     """Errors of models that ``fit`` makes of X without the values that are hidden.
 
     Parameters
@@ -105,7 +105,7 @@ def judged(
     other = (_typical(X, is_code) != X) & ~np.isnan(X)
     rare = np.sqrt(other.sum(axis=0) / np.maximum((~np.isnan(X)).sum(axis=0), 1))
     deviations = np.where(is_code, rare, _deviations(X))
-    return Errors.of(count, squares, of_mean, deviations, is_code)
+    return FillingErrors.of(count, squares, of_mean, deviations, is_code)
 
 
 def hidden_entries(X: Array, gaps: Array, rows: Array, rng: np.random.Generator) -> Array:
