@@ -312,7 +312,8 @@ class TestCategories:
 
     def test_categories_that_the_model_has_not_seen_stay(self, tmp_path):
         model = tmp_path / "m.safetensors"
-        done(self.table(tmp_path / "in.csv"), tmp_path / "out.csv", "--categorical", "kind", "--save-model", model)
+        said = ["--categorical", "kind", "--components", 5, "--save-model", model]
+        done(self.table(tmp_path / "in.csv"), tmp_path / "out.csv", *said)
         other = pd.read_csv(tmp_path / "in.csv").assign(kind=77)
         done(save(other, tmp_path / "other.csv"), tmp_path / "filled.csv", "--model", model)
         assert set(pd.read_csv(tmp_path / "filled.csv")["kind"]) == {77}
@@ -333,7 +334,8 @@ class TestCategories:
         again = pd.read_csv(tmp_path / "again.csv", dtype=str)
         assert again.loc[0, "city"] == "new" and again["zip"].tolist() == found["zip"].iloc[:40].tolist()
         assert load(model).transform(frame[["a", "b", "city", "zip"]])[:, 2].tolist() == found["city"].tolist()
-        done(before, tmp_path / "fit.csv", "--categorical", "city,zip", "--fit", save(other, tmp_path / "fit_to.csv"))
+        others = ["--fit", save(other, tmp_path / "fit_to.csv"), "--components", 5]
+        done(before, tmp_path / "fit.csv", "--categorical", "city,zip", *others)
         assert set(pd.read_csv(tmp_path / "fit.csv")["city"]) <= {*words, "new"}
 
     @pytest.mark.parametrize(("column", "message"), [("id", "names rows, and is no category"), ("x", "no column 'x'")])
@@ -345,9 +347,9 @@ class TestCategories:
 def test_columns_that_keep_gaps_are_named_and_no_others(tmp_path):
     frame = GAPS.assign(zip=[f"0{row:04}" for row in range(160)], mark="x", word=["u", "v"] * 80)
     frame.loc[3, ["zip", "word"]] = None
-    said = done(save(frame, tmp_path / "in.csv"), tmp_path / "out.csv")
+    said = done(save(frame, tmp_path / "in.csv"), tmp_path / "out.csv", "--components", 5)
     assert "Gaps stay in late, zip, word. To fill in those of categories: --categorical late,word " in said
-    said = done(tmp_path / "in.csv", tmp_path / "other.csv", "--categorical", "late,word")
+    said = done(tmp_path / "in.csv", tmp_path / "other.csv", "--categorical", "late,word", "--components", 5)
     assert "Gaps stay in zip. Filled in" in said
 
 

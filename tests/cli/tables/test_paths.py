@@ -3,6 +3,7 @@
 import gzip
 import os
 import resource
+import signal
 import socket
 import subprocess
 import sys
@@ -17,6 +18,7 @@ import pytest
 pytest.importorskip("typer", reason="the command line needs typer")
 pytest.importorskip("pyarrow", reason="tables are read by pyarrow")
 
+from preimage.cli import main
 from preimage.cli._errors import FileError
 from preimage.cli.tables import _excel, _paths, _text
 from preimage.cli.tables._files import read
@@ -36,8 +38,43 @@ def written_into(pipe, content):
 
 
 def command(*words, folder, **options):
+    """A command as a program of its own."""
     program = [sys.executable, "-c", "from preimage.cli import main; main()", *map(str, words)]
     return subprocess.run(program, cwd=folder, capture_output=True, timeout=300, check=False, **options)
+
+
+@pytest.fixture
+def run_here(tmp_path, monkeypatch, capfd):
+    """A command in this process, where it has descriptors of files as a program has: its exit code, and what it said.
+
+    What loading the library costs a program is more than all that such a command does.
+    """
+
+    def run(*words, stdin=os.devnull, text=None):
+        if text is None:
+            descriptor = os.open(stdin, os.O_RDONLY)
+        else:
+            descriptor, end = os.pipe()
+            os.write(end, text.encode())  # it fits into the pipe
+            os.close(end)
+        kept, before = os.dup(0), signal.getsignal(signal.SIGTERM)
+        os.dup2(descriptor, 0)
+        os.close(descriptor)
+        monkeypatch.setattr(sys, "stdin", open(0, closefd=False))  # noqa: SIM115 (it is this process's)
+        monkeypatch.setattr(sys, "argv", ["preimage", *map(str, words)])
+        monkeypatch.chdir(tmp_path)
+        try:
+            main()
+            code = 0
+        except SystemExit as ended:
+            code = ended.code or 0
+        finally:
+            os.dup2(kept, 0)
+            os.close(kept)
+            signal.signal(signal.SIGTERM, before)
+        return code, capfd.readouterr().err
+
+    return run
 
 
 @pytest.mark.parametrize("name", ["table.csv", "table", "table.csv.gz", "rows.npy", "rows"])
@@ -90,10 +127,9 @@ def test_the_command_reads_standard_input(tmp_path):
     assert len((tmp_path / "out.csv").read_text().split()) == 31
 
 
-def test_the_command_says_that_nothing_comes(tmp_path):
-    with open("/dev/zero", "rb") as zero:
-        done = command("embed", "-", "out.csv", folder=tmp_path, stdin=zero)
-    assert done.returncode == 3 and b"nothing is piped into it" in done.stderr
+def test_the_command_says_that_nothing_comes(run_here):
+    code, said = run_here("embed", "-", "out.csv", stdin="/dev/zero")
+    assert code == 3 and "nothing is piped into it" in said
 
 
 @pytest.mark.net
@@ -112,22 +148,23 @@ def test_the_command_says_that_standard_input_is_closed(tmp_path):
         *(pytest.param(name, True, marks=pytest.mark.net) for name in ("/dev/stdin", "/dev/fd/0")),
     ],
 )
-def test_a_file_is_read_by_the_name_of_its_descriptor(name, is_deleted, tmp_path):
+def test_a_file_is_read_by_the_name_of_its_descriptor(name, is_deleted, tmp_path, run_here):
     (tmp_path / "table.csv").write_text(TABLE)
     with open(tmp_path / "table.csv", "rb") as file:
         if is_deleted:
             (tmp_path / "table.csv").unlink()
-        done = command("embed", name, "out.csv", "--components", "1", folder=tmp_path, stdin=file)
-    assert done.returncode == 0, done.stderr
+        code, said = run_here("embed", name, "out.csv", "--components", "1", stdin=f"/proc/self/fd/{file.fileno()}")
+    assert code == 0, said
     assert len((tmp_path / "out.csv").read_text().split()) == 31
 
 
 def test_a_line_at_the_limit_is_refused_and_one_below_is_read(tmp_path, monkeypatch):
     monkeypatch.setattr(_text, "LONGEST_LINE", 2**18)
     path = tmp_path / "wide.csv"
-    row = ",".join(["1.25"] * (2**18 // 5 - 10))
+    n_columns = 2**18 // 63 - 10  # of long values: few columns are read sooner
+    row = ",".join(["1.25".ljust(62, "0")] * n_columns)
     path.write_text(f"{row}\n{row}\n{row}\n")
-    assert open_source(path).n_columns == 2**18 // 5 - 10
+    assert open_source(path).n_columns == n_columns
     for text in (f"{row},{row}\n1\n", f"1,2\n3,4\n{row},{row}", TABLE + "x" * 2**19):
         path.write_text(text)
         with pytest.raises(FileError, match=r"a line of more than 0 MiB|values; 2 are needed"):
@@ -287,31 +324,31 @@ PIPED = {
     "embed": ["{}", "out.csv", *FEW],
     "denoise": ["{}", "out.csv", *FEW, "--penalty", "0", "--no-plot"],
     "denoise --fit": ["x.csv", "out.csv", "--fit", "{}", *FEW, "--penalty", "0", "--no-plot"],
-    "impute": ["{}", "out.csv"],
-    "impute --fit": ["x.csv", "out.csv", "--fit", "{}"],
+    "impute": ["{}", "out.csv", *FEW],
+    "impute --fit": ["x.csv", "out.csv", "--fit", "{}", *FEW],
     "outliers": ["{}", "out.csv"],
 }
 
 
 @pytest.mark.parametrize("name", PIPED)
-@pytest.mark.parametrize("way", ["-", "/dev/stdin", "pipe.csv"])
-def test_commands_read_pipes_as_files(name, way, tmp_path):
+def test_commands_read_pipes_as_files(name, tmp_path, run_here):
     text = WITH_GAPS if name.startswith("impute") else TABLE
     (tmp_path / "x.csv").write_text(text)
     words = [name.split()[0], *PIPED[name]]
-    made = command(*[word.format("x.csv") for word in words], folder=tmp_path)
-    assert made.returncode == 0, made.stderr.decode()
+    code, said = run_here(*[word.format("x.csv") for word in words])
+    assert code == 0, said
     expected = (tmp_path / "out.csv").read_bytes()
-    if way == "pipe.csv":
-        written_into(tmp_path / way, text.encode())
-    piped = command(*[word.format(way) for word in words], "--force", folder=tmp_path, input=text.encode())
-    assert piped.returncode == 0, piped.stderr.decode()
-    assert (tmp_path / "out.csv").read_bytes() == expected
+    for way in ("-", "/dev/stdin", "pipe.csv"):
+        (tmp_path / "out.csv").unlink()
+        thread = written_into(tmp_path / way, text.encode()) if way == "pipe.csv" else None
+        code, said = run_here(*[word.format(way) for word in words], "--force", text=None if thread else text)
+        assert code == 0, (way, said)
+        assert (tmp_path / "out.csv").read_bytes() == expected, way
 
 
-def test_standard_input_can_be_data_and_training_data(tmp_path):
-    words = ["denoise", "-", "out.csv", "--fit", "-", *FEW, "--penalty", "0", "--no-plot"]
-    assert command(*words, folder=tmp_path, input=TABLE.encode()).returncode == 0
+def test_standard_input_can_be_data_and_training_data(run_here):
+    code, said = run_here("denoise", "-", "out.csv", "--fit", "-", *FEW, "--penalty", "0", "--no-plot", text=TABLE)
+    assert code == 0, said
 
 
 @pytest.mark.parametrize("output", ["-", "/dev/stdout"])
@@ -324,8 +361,8 @@ def test_standard_input_can_be_data_and_training_data(tmp_path):
     ],
     ids=["output", "plot", "summary"],
 )
-def test_outputs_are_files(output, words, tmp_path):
+def test_outputs_are_files(output, words, tmp_path, run_here):
     (tmp_path / "x.csv").write_text(TABLE)
-    ended = command(*[word.format(output) for word in words], folder=tmp_path)
-    assert ended.returncode == 2 and f"Outputs are files, and {output} is none." in ended.stderr.decode()
+    code, said = run_here(*[word.format(output) for word in words])
+    assert code == 2 and f"Outputs are files, and {output} is none." in said
     assert [path.name for path in tmp_path.iterdir()] == ["x.csv"]
