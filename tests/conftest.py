@@ -75,6 +75,12 @@ NETS = {"hostile", "net", "oracles"}
 TESTS = Path(__file__).parent
 
 
+def pytest_ignore_collect(collection_path, config):
+    """Leave out folders of nets unread where nets are left out: every process would import them for nothing."""
+    is_net = collection_path.parent == TESTS and collection_path.name in NETS
+    return True if is_net and config.option.markexpr == "not net" else None
+
+
 @pytest.hookimpl(tryfirst=True)  # marks are there before tests are chosen by them
 def pytest_collection_modifyitems(config, items):
     # Processes that share the tests compare their names, and addresses differ between processes.
