@@ -99,7 +99,8 @@ def interval_machine(K, lower, upper, below, above, weights, alpha, intercept):
 def feature_distances(kernel, Z, X):
     """‖φ(z) − φ(x)‖ of every pair, one pair at a time; negative squares count as zero."""
     value = lambda x, y: float(kernel(x[None], y[None])[0, 0])
-    return np.array([[max(value(z, z) - 2 * value(z, x) + value(x, x), 0.0) ** 0.5 for x in X] for z in Z])
+    of_Z, of_X = ([value(row, row) for row in rows] for rows in (Z, X))
+    return np.array([[max(a - 2 * value(z, x) + b, 0.0) ** 0.5 for x, b in zip(X, of_X)] for z, a in zip(Z, of_Z)])
 
 
 def substring_counts(text, shortest, longest):

@@ -145,10 +145,15 @@ def test_graphs_are_neighbors():
     assert model.radius_neighbors_graph(radius=1e9).sum() == len(X) * (len(X) - 1)
 
 
+@pytest.fixture(scope="module")
+def distances_to_rows():
+    """Of all rows, and of new ones."""
+    return [naive.feature_distances(Polynomial(2), rows, X) for rows in (X, Z)]
+
+
 @for_each("weights", ["uniform", "distance", lambda distances: np.exp(-distances)], ids=str)
-def test_predictions_are_those_of_precomputed_distances(weights):
-    kernel = Polynomial(2)
-    D, Q = naive.feature_distances(kernel, X, X), naive.feature_distances(kernel, Z, X)
+def test_predictions_are_those_of_precomputed_distances(weights, distances_to_rows):
+    kernel, (D, Q) = Polynomial(2), distances_to_rows
     labels, targets = np.array(["a", "b", "c"])[RNG.integers(0, 3, len(X))], RNG.normal(size=(len(X), 2))
     classifier = FeatureSpaceNeighborsClassifier(7, weights=weights, kernel=kernel).fit(X, labels)
     other = KNeighborsClassifier(7, weights=weights, metric="precomputed").fit(D, labels)
