@@ -217,8 +217,9 @@ def test_booleans_are_zero_or_one():
 
 
 def test_loading_starts_no_processes_and_refuses_a_million_of_them(monkeypatch):
-    union = FeatureUnion([("one", StandardScaler()), ("two", StandardScaler())], n_jobs=2)
-    data = to_bytes(make_pipeline(union, KernelPCA(2)).fit(X))
+    model = make_pipeline(FeatureUnion([("one", StandardScaler()), ("two", StandardScaler())]), KernelPCA(2)).fit(X)
+    model.steps[0][1].n_jobs = 2  # after the fit, which would start them
+    data = to_bytes(model)
     started = lambda *arguments, **options: pytest.fail("processes were started")
     monkeypatch.setattr("joblib._parallel_backends.get_memmapping_executor", started)
     assert from_bytes(data).steps[0][1].n_jobs == 2
