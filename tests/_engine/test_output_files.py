@@ -14,7 +14,7 @@ from for_each import for_each
 
 import preimage
 from preimage._engine import output_files as _output_files
-from preimage._engine.output_files import are_distinct, check_not_inputs, check_writable, replacing
+from preimage._engine.output_files import are_distinct, check_not_inputs, check_writable, open_locked, replacing
 
 ROOT = Path(preimage.__file__).parent
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="Windows has other links, modes and locks")
@@ -274,3 +274,37 @@ def test_files_take_their_names_in_one_place(path):
     assert (
         not writes or re.search(r"replacing\(|making\(", text) or name in GIVEN_A_PATH or name.startswith("cli/tables/")
     )
+
+
+@POSIX
+def test_a_locked_file_is_opened_once_at_a_time_and_keeps_its_contents(tmp_path):
+    path = tmp_path / "out.part"
+    with open_locked(path) as first:
+        first.write(b"rows")
+        first.flush()
+        with pytest.raises(BlockingIOError):
+            open_locked(path)
+        assert path.read_bytes() == b"rows"
+    with open_locked(path) as again:
+        assert again.read() == b"rows"
+
+
+@POSIX
+def test_a_file_that_was_removed_before_it_was_locked_is_made_anew(tmp_path, monkeypatch):
+    path, lock_now, removed = tmp_path / "out.part", _output_files._lock_now, []
+
+    def lock(file):
+        lock_now(file)
+        if not removed:  # as by a run that ends between the two steps
+            removed.append(file)
+            path.unlink()
+
+    monkeypatch.setattr(_output_files, "_lock_now", lock)
+    with open_locked(path) as file:
+        assert removed[0].closed and os.path.samestat(os.fstat(file.fileno()), os.stat(path))
+
+
+def test_systems_without_locks_open_files(tmp_path, monkeypatch):
+    monkeypatch.setattr(_output_files, "fcntl", None)
+    with open_locked(tmp_path / "a.part"), open_locked(tmp_path / "a.part"):
+        assert names(tmp_path) == ["a.part"]

@@ -322,6 +322,16 @@ class InflationReport:
 
         "values" has a row for each component or decision; "signal", "gain", "scores" and "errors" are None without
         classes.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.decomposition import PCA
+        >>> from preimage import inflation_report
+        >>> X = np.random.default_rng(0).normal(size=(20, 100))
+        >>> found = inflation_report(PCA(2), X, n_permutations=0).to_dict()
+        >>> [(row["name"], row["inflated"]) for row in found["values"]], found["signal"]
+        ([('component 1', True), ('component 2', True)], None)
         """
         signal = None
         if self.signal is not None:
