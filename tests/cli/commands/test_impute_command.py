@@ -312,8 +312,7 @@ class TestCategories:
 
     def test_categories_that_the_model_has_not_seen_stay(self, tmp_path):
         model = tmp_path / "m.safetensors"
-        said = ["--categorical", "kind", "--components", 5, "--save-model", model]
-        done(self.table(tmp_path / "in.csv"), tmp_path / "out.csv", *said)
+        done(self.table(tmp_path / "in.csv"), tmp_path / "out.csv", "--categorical", "kind", "--save-model", model)
         other = pd.read_csv(tmp_path / "in.csv").assign(kind=77)
         done(save(other, tmp_path / "other.csv"), tmp_path / "filled.csv", "--model", model)
         assert set(pd.read_csv(tmp_path / "filled.csv")["kind"]) == {77}
