@@ -246,6 +246,15 @@ class TestLives:
             assert np.array_equal(again.transform(frame), model.transform(frame))
             assert np.array_equal(again.category_probabilities(frame)[0], model.category_probabilities(frame)[0])
 
+    @pytest.mark.parametrize("method", ["conditional", "energy"])
+    @pytest.mark.parametrize("n_empty", [0, 1])
+    def test_files_of_every_method(self, method, n_empty, tmp_path):
+        holes = np.column_stack([HOLES, *[np.full(len(HOLES), np.nan)] * n_empty])
+        columns = [1, *range(HOLES.shape[1], holes.shape[1])]
+        model = KernelImputer(method=method, categorical_features=columns).fit(holes)
+        model.save(tmp_path / "imputer.safetensors")
+        assert np.array_equal(load(tmp_path / "imputer.safetensors").transform(holes), model.transform(holes))
+
     def test_dask_arrays(self):
         dask = pytest.importorskip("dask.array")
         lazy = dask.from_array(HOLES, chunks=(70, 4))

@@ -338,14 +338,30 @@ def _check_features(estimator: Any) -> None:
 
 
 def _kept_columns(estimator: Any) -> int:
-    """Columns that the points of a model have: all of its inputs, or of an imputer those with known entries."""
+    """Columns that the points of a model have: all of its inputs, or of an imputer those with known entries.
+
+    Imputers have a column for each category instead of the column that holds them.
+    """
     d, valid = estimator.n_features_in_, vars(estimator).get("valid_features_")
     if valid is None:
         return int(d)
-    described = _describe(valid) if hasattr(valid, "shape") else type(valid).__name__
-    is_mask = isinstance(valid, np.ndarray) and valid.dtype == bool and valid.shape == (d,)
-    require(is_mask, f"{d} booleans that say which columns are valid; got {described}")
-    return int(valid.sum())
+    _check_mask(valid, d, "valid")
+    is_categorical = vars(estimator).get("is_categorical_")
+    if is_categorical is None:
+        return int(valid.sum())
+    _check_mask(is_categorical, d, "categorical")
+    categories, count = vars(estimator).get("categories_"), int(is_categorical.sum())
+    is_right = isinstance(categories, list) and len(categories) == count
+    is_right = is_right and all(isinstance(each, np.ndarray) and each.ndim == 1 for each in categories)
+    require(is_right, "the categories of {} columns; got {!r:.60}", count, categories)
+    known = [len(each) for each, is_valid in zip(categories, valid[is_categorical], strict=True) if is_valid]
+    return int((valid & ~is_categorical).sum()) + sum(known)
+
+
+def _check_mask(mask: Any, d: int, what: str) -> None:
+    described = _describe(mask) if hasattr(mask, "shape") else type(mask).__name__
+    is_mask = isinstance(mask, np.ndarray) and mask.dtype == bool and mask.shape == (d,)
+    require(is_mask, f"{d} booleans that say which columns are {what}; got {described}")
 
 
 def _check_fitted_subspace(subspace: Any, d: int) -> None:
