@@ -129,8 +129,6 @@ class Impute(_options.Options):
             gaps = [column for column, count in enumerate(sink.totals["gaps"]) if count]
             sink.finish(kind, Frame.of_filled(source, gaps))
             if self.save_model is not None:
-                if filler.imputer is None:
-                    raise DataError(f"{source.path} has no gaps, so that there is no model to save.")
                 with sink.making(self.save_model) as aside:
                     aside.write_bytes(to_bytes(_for_files(filler.imputer, source)))
             self._draw(source, sink)
@@ -147,8 +145,10 @@ class Impute(_options.Options):
         width, gaps = source.n_columns, np.isnan(of_source.sample)
         if of_source.n_rows == 0:
             raise DataError(f"{source.path} has no rows.")
-        if of_source.moments.n_missing == 0:
-            filler = Filler(None, np.zeros(width, dtype=bool), FillingErrors.none(width), 0)
+        nothing = Filler(ready, np.zeros(width, dtype=bool), FillingErrors.none(width), 0)
+        has_gaps = of_source.moments.n_missing > 0
+        if not has_gaps and (ready is not None or self.save_model is None):
+            filler = nothing
         elif ready is not None:
             # Judged on the table to fill in, which it has not seen.
             check_columns(ready, source)
@@ -163,8 +163,11 @@ class Impute(_options.Options):
             # With the same parameters: one width and one noise are chosen by thousands of values, those hidden among
             # them. Searching for them again without these would take ten times as long for errors that hardly differ.
             again = lambda rows: clone(imputer).fit(rows)
-            with stage("Hiding values and filling them in"):
-                filler = self._judged(imputer, X, _some(X), gaps, again, len(X))
+            if not has_gaps:
+                filler = replace(nothing, imputer=imputer, training_rows=len(X))
+            else:
+                with stage("Hiding values and filling them in"):
+                    filler = self._judged(imputer, X, _some(X), gaps, again, len(X))
         totals = {"gaps": [0] * width, "rows": 0, "empty": 0}
         sink.begin(filler.state, of_source.n_rows, source.row_shape or (width,), source.dtype, totals)
         return filler
@@ -275,7 +278,7 @@ class Filler:
     Attributes
     ----------
     imputer : fitted imputer or None
-        None where there are no gaps.
+        None where there are no gaps and no model is asked for.
     whole : bool array of shape (d,)
         Columns of whole numbers.
     errors : FillingErrors
