@@ -144,6 +144,9 @@ def understand(
     ]
     if not plain:
         raise FileError("it has no lines but comments.")
+    # What begins no line here, and comments in other files: lines further down that it begins are asked about.
+    is_late = options.comment is None and not is_whole and not comment
+    late = "".join(sign for sign in COMMENTS if is_late and not any(line.lstrip().startswith(sign) for line in outer))
     shown = [line for _, line in plain]
     delimiter = _given_delimiter(options) or hint or guess_delimiter(shown, quote, SUFFIXES.get(suffix, ""))
     if is_whole:
@@ -154,7 +157,7 @@ def understand(
         raise FileError("it is empty.")
     table, is_given = Table.of([cells for _, cells in numbered[:LINES]]), options.comment is not None
     footer, ragged = options.skip_footer, options.skip_ragged
-    dialect = Dialect(encoding, delimiter, quote, comment, NumberFormat(), footer, ragged, is_given)
+    dialect = Dialect(encoding, delimiter, quote, comment, NumberFormat(), footer, ragged, is_given, late)
     above = 0
     if options.skip is None:
         is_short = table.first and _has_short_header(numbered, table, lines, options)
@@ -178,12 +181,12 @@ def _titles(
     """
     rows = [cells for _, cells in numbered]
     are_alone = [not any(map(str.strip, cells[1:])) and WRITTEN.fullmatch(cells[0].strip()) is None for cells in rows]
-    count = are_alone.index(False) if table.width > 1 and False in are_alone else 0
+    alone = are_alone.index(False) if table.width > 1 and False in are_alone else 0
     is_worded = lambda cells: not any(map(_DOT.is_number, cells))
     closed = [end for end in _empty_lines(numbered, lines) if 2 * sum(map(is_worded, rows[:end])) >= end]
     if dialect.delimiter != " ":  # words and numbers side by side: above names alone they are no table
         closed = [end for end in closed if is_header(rows[end], rows[end + 1 :], _numbers(rows[end + 1 :], options))]
-    count = max([count, *closed])
+    count = max([alone, *closed])
     below = [cells for cells in rows[count:] if len(cells) == table.width]
     if not count or not below:
         return 0
@@ -192,9 +195,13 @@ def _titles(
         return count
     if options.header is not None:
         return 0
+    # Rows that lack all values but the first look like titles, too: only the user knows how many of the lines are some.
+    lines_above = numbered[count][0]
+    few, ones = ("first line", "it is one") if count == 1 else (f"first {lines_above} lines", "N of them are")
     raise FileError(
-        f"its first line, {_shown(rows[0])}, may be a title, or belong to the table. Say --skip {numbered[count][0]} "
-        "--no-header if it is a title, --header if it has names, or --no-header if it has values."
+        f"its {few}, {_shown(rows[0])}{', ...' if count > 1 else ''}, may be titles, or belong to the table. Say "
+        f"--skip {lines_above if count == 1 else 'N'} --no-header if {ones}, --header if the first has names, or "
+        "--no-header if it has values."
     )
 
 
@@ -439,7 +446,9 @@ def guess_delimiter(lines: list[str], quote: str = '"', expected: str = "") -> s
     are_amounts = all(map(_is_amount, lines[1:])) and (_is_amount(lines[0]) or len(names[0]) == 1)
     if len(lines) > 1 and (are_amounts or _are_grouped(lines[1:])):
         return next((mark for mark in DELIMITERS if not any(mark in line for line in lines)), ";")
-    rows = {delimiter: cells_of(lines, delimiter, quote) for delimiter in DELIMITERS}
+    bare = _without_quoted(lines, quote)
+    marks = [mark for mark in DELIMITERS if 2 * sum(mark in line for line in bare) >= len(bare)]
+    rows = {delimiter: cells_of(lines, delimiter, quote) for delimiter in marks}
     found = {delimiter: Table.of(cells) for delimiter, cells in rows.items() if cells}
     tables = {mark: table for mark, table in found.items() if table.width > 1 and table.regular > 0.5}
     if not tables:
@@ -465,6 +474,13 @@ def guess_delimiter(lines: list[str], quote: str = '"', expected: str = "") -> s
     if is_one and _is_one_column(rows[","], cells_of(lines[1:], ",", quote)):
         return ";"
     return best
+
+
+def _without_quoted(lines: list[str], quote: str) -> list[str]:
+    """Lines without the values that stand between quotes, in which marks separate nothing."""
+    marks = "".join(DELIMITERS)
+    value = rf"(?:^|(?<=[{marks}])){quote}[^{quote}]*(?:{quote}{quote}[^{quote}]*)*{quote}(?=[{marks}]|$)"
+    return lines_of(re.sub(value, "", "".join(lines), flags=re.M))
 
 
 def _are_grouped(lines: list[str]) -> bool:
@@ -526,9 +542,11 @@ def _beats_blanks(mark: str, tables: dict[str, Table], is_strong: bool, is_align
 def _is_one_column(rows: list[list[str]], below: list[list[str]]) -> bool:
     """Whether pairs of whole numbers are one with a decimal comma each; it is asked where they may be either."""
     pairs = [row for row in rows if len(row) == 2 and all(map(is_whole, row))]
-    # Decimals begin with zeros, and numbers do not; these end with zeros, as decimals do only if all are equally long.
+    # Decimals begin with zeros, and numbers do not; these end with zeros, as decimals do only if all are equally long,
+    # or where programs write 12.0 next to 12.75.
     have_zeros = any(re.match(r"0\d", second) for _, second in pairs)
-    are_numbers = len({len(second) for _, second in pairs}) > 1 and any(second.endswith("0") for _, second in pairs)
+    is_uneven = len({len(second) for _, second in pairs}) > 1
+    are_numbers = is_uneven and any(re.search(r"\d0$", second) for _, second in pairs)
     if len(rows[0]) == 1:
         # R leaves the name of a column out that counts the lines after the first.
         if counts_on([row[0] for row in below], ("1",)) or (are_numbers and not have_zeros):
@@ -632,6 +650,9 @@ def is_header(first: Sequence[str], rows: Rows, numbers: NumberFormat) -> bool |
     """Whether `first` has the names of the columns of `rows`; None if that cannot be told."""
     if not rows:
         return not all(numbers.is_number(cell) for cell in first)
+    days = [place for place, cell in enumerate(first) if are_dates("", [cell])]
+    if any(_are_days([row[place] for row in rows], numbers) for place in days):
+        return False  # nobody calls a column of days by one of them
     if all(_is_word(cell, numbers) for cell in first):
         return True  # as most tables have it, and quickly: a table may have 20,000 columns
     columns = list(zip(*rows))
@@ -642,10 +663,12 @@ def is_header(first: Sequence[str], rows: Rows, numbers: NumberFormat) -> bool |
     if are_unnamed:
         # Above numbers, words, 0, 1, 2 and 400, 410, 420 are names; others may be a row without its first value.
         above = [first[place].strip() for place in range(1, len(first)) if kinds[place] is Kind.MEASUREMENT]
-        are_names = not above or counts_rows(above) or any(_is_word(cell, numbers) for cell in above)
-        if are_names or _are_even(above) or counts_on(columns[0]):
+        are_names = not above or any(_is_word(cell, numbers) for cell in above) or _go_on_evenly(first[1:])
+        if are_names or counts_on(columns[0]):
             return True
-    if any(form.unit and form.is_number(cell) for form, cell in zip(forms, first)):
+    # Negative amounts may be written in a way that only the first row shows.
+    above_amounts = [(cell, column) for cell, column, form in zip(first, columns, forms) if form.unit]
+    if any(numbers.of_column([cell, *column]).is_number(cell) for cell, column in above_amounts):
         return False
     if _are_numbers_above_words(first, columns, kinds, numbers):
         return True
@@ -663,16 +686,25 @@ def is_header(first: Sequence[str], rows: Rows, numbers: NumberFormat) -> bool |
     if not words and len(figures) < len(judged):
         return False  # a row with missing values
     answer = _numbers_are_names(figures, first, columns, numbers)
+    if answer is False and any(kind is Kind.EMPTY and numbers.is_number(cell) for cell, kind in zip(first, kinds)):
+        return True if _go_on_evenly(first) else None  # a number in a column that has no other
     if words and answer is False:
         # Some names and some numbers: a header with years, or a row with a slip of the pen.
         return True if 2 * len(words) >= len(judged) else None
     return answer
 
 
-def _are_even(cells: Sequence[str]) -> bool:
-    """Whether there are whole numbers, three or more, each as much larger than the one before."""
+def _are_days(texts: Sequence[str], numbers: NumberFormat) -> bool:
+    """Whether a column has days or times alone, and some."""
+    found = [text.strip() for text in texts if not numbers.is_missing(text)]
+    return bool(found) and are_dates("", found)
+
+
+def _go_on_evenly(cells: Sequence[str]) -> bool:
+    """Whether there are whole numbers alone, 0 or 1 and on by one, or three and more at equal distances."""
     steps = np.diff([int(cell) for cell in cells]) if all(map(is_whole, cells)) else np.zeros(0)
-    return len(steps) > 1 and bool(np.all(steps == steps[0])) and bool(steps[0] > 0)
+    is_even = len(steps) > 1 and bool(np.all(steps == steps[0])) and bool(steps[0] > 0)
+    return is_even or counts_rows(cells)
 
 
 def _are_numbers_above_words(
@@ -757,9 +789,12 @@ def has_units(first: Sequence[str], rows: Rows, numbers: NumberFormat) -> bool:
         return False
     columns = list(zip(*rows[1:]))
     forms = [numbers.of_column(column) for column in columns]
-    judged = [
-        place for place, column in enumerate(columns) if kind_of_numbers(column, forms[place]) is Kind.MEASUREMENT
-    ]
+    kinds = [kind_of_numbers(column, form) for column, form in zip(columns, forms)]
+    # A word that occurs again further down stands for a missing value, or is one of several categories.
+    is_again = [not numbers.is_missing(cell) and cell in column for cell, column in zip(rows[0], columns)]
+    if any(again and kind in (Kind.MIXED, Kind.TEXT) for again, kind in zip(is_again, kinds)):
+        return False
+    judged = [place for place, kind in enumerate(kinds) if kind in (Kind.MEASUREMENT, Kind.MIXED)]
     are_words = not any(forms[place].is_number(cells[place]) for place in judged for cells in (first, rows[0]))
     is_text = any(not numbers.is_missing(rows[0][place]) for place in judged)
     is_text = is_text or (not first[0].strip() and _names_index(rows[0], numbers))

@@ -126,20 +126,20 @@ class Digits:
         decimals = [len(part[2]) for part in found]
         exponents = {part[3] for part in found}
         significant = max(len((part[1] + part[2]).lstrip("0")) for part in found)
-        if significant >= ALL_DIGITS or len(exponents) > 1:
-            return cls(fewest=min(decimals))
-        places = max(decimals) if any(part[2].strip("0") for part in found) else 0
         leading = "" if any(not part[1] for part in found) else "0"
+        if significant >= ALL_DIGITS or len(exponents) > 1:
+            return cls(fewest=min(decimals), leading=leading)
+        places = max(decimals) if any(part[2].strip("0") for part in found) else 0
         return cls(max(decimals), min(decimals), places, significant, exponents.pop(), leading, has_all=False)
 
     def with_more(self, other: "Digits") -> "Digits":
         """As many digits as either has."""
-        fewest = min(self.fewest, other.fewest)
+        fewest, leading = min(self.fewest, other.fewest), min(self.leading, other.leading)
         if self.has_all or other.has_all or self.exponent != other.exponent:
-            return Digits(fewest=fewest)
+            return Digits(fewest=fewest, leading=leading)
         decimals, significant = max(self.decimals, other.decimals), max(self.significant, other.significant)
         places = decimals if self.places or other.places else 0
-        return replace(self, decimals=decimals, fewest=fewest, places=places, significant=significant)
+        return replace(self, decimals=decimals, fewest=fewest, places=places, significant=significant, leading=leading)
 
     def rounded(self, number: float) -> float:
         """A number with no more digits."""
@@ -155,13 +155,14 @@ class Digits:
 
     def text(self, size: float, is_grouped: bool) -> str:
         """A number that is not negative, with "." and ","; `size` is rounded."""
-        if self.has_all:
-            return repr(size) if self.fewest else repr(size).removesuffix(".0")
         if self.exponent:
             return f"{size:.{self.decimals}e}".replace("e", self.exponent)
-        text = f"{size:{',' if is_grouped else ''}.{self.decimals}f}"
-        surplus = min(self.decimals - self.fewest, len(text) - len(text.rstrip("0")))
-        text = text[: len(text) - surplus].removesuffix(".") if surplus else text
+        if self.has_all:
+            text = repr(size) if self.fewest else repr(size).removesuffix(".0")
+        else:
+            text = f"{size:{',' if is_grouped else ''}.{self.decimals}f}"
+            surplus = min(self.decimals - self.fewest, len(text) - len(text.rstrip("0")))
+            text = text[: len(text) - surplus].removesuffix(".") if surplus else text
         return self.leading + text[1:] if text.startswith("0.") else text
 
 
@@ -317,6 +318,8 @@ class NumberFormat:
                 *([f"{point}0*[1-9]"] if digits.places < digits.decimals else []),
             ]
         )
+        if digits.leading:
+            telling.append(f"(?:^|[^0-9]){point}[0-9]")
         signs = lambda form: (form.minus, form.is_inner, form.is_behind)
         if self.is_beginning and signs(self) == ("-", False, False):
             telling.append(rf"\(|[0-9]-|[{MINUS[1:]}]" + ("|[^0-9]-" if self.prefix else ""))

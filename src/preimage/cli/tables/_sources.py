@@ -408,15 +408,15 @@ def _layout_of_texts(
     options: TableOptions,
     label: str | None,
     told: Mapping[int, Kind] | None = None,
-    later: Collection[int] = (),
+    later: Mapping[int, list[str]] | None = None,
 ) -> Layout:
     """What the columns are for.
 
-    `told` are the kinds of columns of numbers that the file says to be no measurements, and `later` the columns that
-    have no value in the first rows, but in others.
+    `told` are the kinds of columns of numbers that the file says to be no measurements, and `later` has values of
+    columns that have none in the first rows.
     """
-    numbers, names = beginning.dialect.numbers, beginning.names
-    columns = [[row[place] for row in beginning.rows] for place in range(beginning.width)]
+    numbers, names, later = beginning.dialect.numbers, beginning.names, later or {}
+    columns = [later.get(place) or [row[place] for row in beginning.rows] for place in range(beginning.width)]
     formats: list[NumberFormat | Words] = []
     kinds, odd, notes, counters = [], dict[int, str](), dict[int, int](), []
     for place, texts in enumerate(columns):
@@ -424,8 +424,6 @@ def _layout_of_texts(
         form = numbers.of_column(texts)
         kind = kind_of(name, texts, form)
         kind = (told or {}).get(place, kind) if kind is Kind.MEASUREMENT else kind
-        if place in later:
-            kind = Kind.MEASUREMENT  # nothing in the first rows, and perhaps numbers later
         filled = [row for row, text in enumerate(texts) if not form.is_missing(text)]
         if place and names is not None and kind is Kind.MEASUREMENT and not name and 2 * len(filled) < len(texts):
             kind = Kind.TEXT  # numbers here and there next to a table are notes
@@ -458,19 +456,21 @@ def _text_source(path: Path, options: TableOptions, label: str | None) -> Source
             row_bytes = sum(len(cell) + 1 for row in beginning.rows for cell in row) / max(1, n_rows)
             n_rows = max(1, round(path.stat().st_size * _inflation(path) / max(1.0, row_bytes)))
             is_estimate = True
-    layout = _layout_of_texts(beginning, options, label, later=_filled_later(beginning, rows))
+    layout = _layout_of_texts(beginning, options, label, later=_first_values(beginning, rows))
     blocks = _blocks(layout, rows.columns, rows.where)
     return Source(path, layout, np.dtype(float), n_rows, blocks, rows.columns, is_estimate=is_estimate, rows=rows)
 
 
-def _filled_later(beginning: Beginning, rows: TextRows) -> set[int]:
-    """The places of columns without a value in the first rows that have one in others; without a name they are none."""
-    numbers, found = beginning.dialect.numbers, set[int]()
+def _first_values(beginning: Beginning, rows: TextRows) -> dict[int, list[str]]:
+    """By place, values of columns that have none in the first rows; columns without a name hold none."""
+    numbers, found = beginning.dialect.numbers, dict[int, list[str]]()
     columns = [] if beginning.is_whole else enumerate(zip(*beginning.rows))
     is_named = lambda place: beginning.names is None or beginning.names[place]
     empty = [place for place, texts in columns if is_named(place) and all(map(numbers.is_missing, texts))]
     for batch in rows.columns(empty) if empty else []:
-        found |= {place for place, texts in zip(empty, batch) if not all(map(numbers.is_missing, _distinct(texts)))}
+        for place, texts in zip(empty, batch):
+            values = [] if place in found else [text for text in _distinct(texts) if not numbers.is_missing(text)]
+            found |= {place: values} if values else {}
         if len(found) == len(empty):
             break
     return found
