@@ -769,3 +769,29 @@ def test_a_day_above_days_is_no_name(tmp_path):
     assert opened(tmp_path, ',2020-06-21\n"5,52",2020-06-22\n"1,07",2020-06-23\n').shape == (3, 1)
     days = "2020-06-21;2020-06-22;2020-06-23\n"
     assert opened(tmp_path, days + "".join(f"{row};{row / 7:.2f};{row / 3:.2f}\n" for row in range(5))).shape == (5, 3)
+
+
+@pytest.mark.parametrize("mark", [".--", ".-", ".\u2013", ".\u2014"])
+def test_dashes_stand_for_decimals_of_money(tmp_path, mark):
+    """1.- is a price in Switzerland, and not minus one as SAP would write it: 1-."""
+    rows = "".join(f"{number}'000{mark};{number}.50\n" for number in range(1, 9))
+    expected = [[1000 * number, number + 0.5] for number in range(1, 9)]
+    np.testing.assert_array_equal(opened(tmp_path, "x;y\n" + rows), expected)
+    np.testing.assert_array_equal(opened(tmp_path, "x;y\n" + rows.replace(".", ",").replace("'", ".")), expected)
+    some = opened(tmp_path, f"x;y\n{rows}9.25;1\n-7{mark};2\n")
+    np.testing.assert_array_equal(some[-2:, 0], [9.25, -7])
+    assert opened(tmp_path, "x;y\n1.5-;2\n3.5;4\n7-;1\n")[:, 0].tolist() == [-1.5, 3.5, -7]
+
+
+def test_subtotals_are_left_out_as_comments(tmp_path):
+    text = "site;mass\nA;1\nB;2\nSubtotal;3\nC;5\nSubtotal;5\nD;4\n"
+    assert "--comment 'Subtotal'" in raised(tmp_path, text)
+    np.testing.assert_array_equal(opened(tmp_path, text, comment="Subtotal")[:, 0], [1, 2, 5, 4])
+    assert opened(tmp_path, text, comment="none").shape == (6, 1)
+
+
+def test_blanks_between_thousands_and_values_are_refused(tmp_path):
+    """Split at commas the lines are regular, but no more than the decimals and the next number stand between two."""
+    text = "sales count\n1 234,50 12,25\n234,50 1 012,25\n7,00 3,10\n12 500,10 1,00\n3 250,00 2,00\n"
+    assert "--delimiter ," in raised(tmp_path, text)
+    assert "columns of measurements" in raised(tmp_path, text, delimiter=",")

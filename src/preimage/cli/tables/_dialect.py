@@ -16,6 +16,7 @@ from preimage.cli.tables._kinds import Kind, are_codes, are_dates, kind_of_numbe
 from preimage.cli.tables._numbers import (
     BLANKS,
     GROUP,
+    MINUS,
     MISSING,
     MONEY,
     THOUSANDS,
@@ -24,6 +25,7 @@ from preimage.cli.tables._numbers import (
     WRITTEN,
     NumberFormat,
     ask_group,
+    body_of,
 )
 from preimage.cli.tables._paths import inner_suffix
 from preimage.cli.tables._text import (
@@ -43,7 +45,7 @@ from preimage.cli.tables._text import (
     whole_lines,
     without_last,
 )
-from preimage.cli.tables._totals import check_last
+from preimage.cli.tables._totals import check_last, check_subtotals
 
 # Bytes and lines at the beginning of a file from which everything is guessed, and the most bytes where lines are long.
 FEWEST_BYTES, FEWEST_LINES, MOST_BYTES = 2**17, 20, 2**24
@@ -62,6 +64,7 @@ FEW_CHANCES = 6
 MANY_PAIRS = 65
 # Lines from which on an empty one does not end titles.
 MOST_TITLES = 10
+_TWO_NUMBERS = re.compile(rf"\s*\d+[{BLANKS}\t]+[{MINUS}+]?\d[\d{BLANKS}]*").fullmatch
 _DOT, _COMMA = NumberFormat("."), NumberFormat(",")
 # The simplest first: of several in which all numbers are the same, it is taken.
 _CONVENTIONS = [
@@ -165,6 +168,8 @@ def understand(
         above += 0 if is_short else _titles(numbered[above : above + LINES], lines, table, dialect, options)
     commented = _commented_names(body, dialect, table)
     found = _with_names(dialect, numbered[above:], table.width, is_whole, options, commented)
+    if options.comment is None:
+        check_subtotals(line for place, line in plain if place >= found.first_line)
     if is_whole and options.skip_footer is None:
         check_last(found.rows, found.dialect.numbers)
     if above and found.names is None and options.header is None:
@@ -419,7 +424,7 @@ class Table:
         inside = [row for row in rows[first:] if len(row) == width]
         # A line with text for names says nothing about the values.
         found = [cell.strip() for row in inside[1:] or inside for cell in row if not _DOT.is_missing(cell)]
-        bodies = [part["body"] for text in found if (part := WRITTEN.fullmatch(text)) and _is_known(part)]
+        bodies = [body_of(part) for text in found if (part := WRITTEN.fullmatch(text)) and _is_known(part)]
         numeric = (
             max(sum(map(test, bodies)) for test in (_DOT.is_number, _COMMA.is_number, _is_grouped)) if found else 0
         )
@@ -470,6 +475,8 @@ def guess_delimiter(lines: list[str], quote: str = '"', expected: str = "") -> s
     # Commas also separate decimals, and stand in words; tabs, semicolons and bars do so less.
     strong = [mark for mark in tables if mark not in ", " and _is_strong(tables[mark], rows[mark])]
     best = max(strong or tables, key=score)
+    if best == ",":
+        _check_blanks_between(rows[","], tables[","])
     is_one = best == "," and tables[","].width == 2 and Table.of([[line.rstrip("\n")] for line in lines]).numeric > 0.99
     if is_one and _is_one_column(rows[","], cells_of(lines[1:], ",", quote)):
         return ";"
@@ -497,7 +504,7 @@ def _is_known(part: re.Match[str]) -> bool:
 def _is_amount(line: str) -> bool:
     """Whether a line is one number with a sign of money or percent, and nothing else."""
     part = WRITTEN.fullmatch(line.strip("\n\"' "))
-    if part is None or not any(test(part["body"]) for test in (_DOT.is_number, _COMMA.is_number, _is_grouped)):
+    if part is None or not any(test(body_of(part)) for test in (_DOT.is_number, _COMMA.is_number, _is_grouped)):
         return False
     return _is_known(part) and bool(part["prefix"] or part["suffix"])
 
@@ -511,7 +518,7 @@ def _are_commas_between(table: Table, rows: list[list[str]]) -> bool:
     """Whether a column has commas everywhere that are no decimal commas: they separate values, perhaps."""
     for column in zip(*(row for row in rows[table.first + 1 :] if len(row) == table.width)):
         cells = [cell for cell in column if "," in cell]
-        bodies = [part["body"] for cell in cells if (part := WRITTEN.fullmatch(cell.strip())) is not None]
+        bodies = [body_of(part) for cell in cells if (part := WRITTEN.fullmatch(cell.strip())) is not None]
         is_number = any(_COMMA.is_number(body) or _is_grouped(body) for body in bodies)
         if len(cells) >= MOSTLY * len(column) and not is_number:
             return True
@@ -537,6 +544,17 @@ def _beats_blanks(mark: str, tables: dict[str, Table], is_strong: bool, is_align
     if is_aligned or table.first != blanks.first:
         return not is_aligned and table.first < blanks.first
     return table.width >= blanks.width and table.numeric > blanks.numeric
+
+
+def _check_blanks_between(rows: list[list[str]], table: Table) -> None:
+    """Refuse lines in which commas seem to stand in numbers, and blanks between these and between thousands."""
+    for column in zip(*(row for row in rows[table.first :] if len(row) == table.width)):
+        if sum(_TWO_NUMBERS(cell) is not None for cell in column) >= MOSTLY * len(column):
+            raise FileError(
+                f"{column[0]!r} may be one value between commas, or decimals and the number behind them. Say "
+                "--delimiter , for commas between values. If blanks separate these, and thousands too, nobody can tell "
+                "one from the other: write them with semicolons, or numbers between quotes."
+            )
 
 
 def _is_one_column(rows: list[list[str]], below: list[list[str]]) -> bool:
@@ -601,7 +619,7 @@ def _bare_numbers(column: Sequence[str], missing: tuple[str, ...]) -> list[str]:
     parts = [part for text in found if (part := WRITTEN.fullmatch(text)) is not None]
     if 2 * len(parts) < len(found) or are_dates("", found) or are_codes("", found):
         return []
-    return [part["body"] for part in parts]
+    return list(map(body_of, parts))
 
 
 def _contradiction(
@@ -622,7 +640,7 @@ def _contradiction(
 def remedy(text: str, numbers: NumberFormat) -> str:
     """What to say of a text that is a number in another convention than that of the first rows; nothing of others."""
     part = WRITTEN.fullmatch(text.strip())
-    body = "" if part is None else part["body"]
+    body = "" if part is None else body_of(part)
     if numbers.is_open and re.fullmatch(GROUP, body):
         return ask_group(text)
     is_like = lambda each: each.decimal == numbers.decimal and numbers.thousands in ("", each.thousands)

@@ -47,11 +47,13 @@ MONEY = (
     "|AUD|BRL|CAD|CHF|CNY|CZK|DKK|EUR|GBP|HKD|HUF|INR|JPY|KRW|MXN|NOK|NZD|PLN|RUB|SEK|SGD|TRY|USD|ZAR"
 )
 UNITS = r"%|‰|°[CF]?|℃|℉"
-_BODY = rf"[.,]?[0-9](?:[0-9.,'’{BLANKS}]*[0-9])?\.?(?:[eEdD][-+]?[0-9]+)?"
+# In the place of decimals of money: 5.–, 1'000.-- and 12,- are whole.
+DASHES = "[-–—]{1,2}"
+_BODY = rf"[.,]?[0-9](?:[0-9.,'’{BLANKS}]*[0-9])?(?:\.(?!{DASHES}))?(?:[eEdD][-+]?[0-9]+)?"
 # A number with all that people write around it.
 WRITTEN = re.compile(
     rf"(?P<open>\()?(?P<sign>[{MINUS}+])?(?P<prefix>(?:{MONEY})[{BLANKS}]?)?(?P<sign2>[{MINUS}+(])?(?P<body>{_BODY})"
-    rf"(?P<sign3>-)?(?P<suffix>[{BLANKS}]?(?:{MONEY}|{UNITS})|[{BLANKS}][^\W\d_][^\s\d;,]{{0,5}})?(?P<close>\))?"
+    rf"(?P<dashes>[.,]{DASHES})?(?P<sign3>-)?(?P<suffix>[{BLANKS}]?(?:{MONEY}|{UNITS})|[{BLANKS}][^\W\d_][^\s\d;,]{{0,5}})?(?P<close>\))?"
 )
 _KNOWN_UNIT = re.compile(f"{MONEY}|{UNITS}")
 # Numbers with more digits than this have all that double precision gives, and are written so.
@@ -166,6 +168,11 @@ class Digits:
         return self.leading + text[1:] if text.startswith("0.") else text
 
 
+def body_of(part: re.Match[str]) -> str:
+    """A number that is `WRITTEN` without what is around it, and with zeros for dashes."""
+    return str(part["body"]) + ("" if part["dashes"] is None else f"{part['dashes'][0]}00")
+
+
 def _sign(part: re.Match[str]) -> str:
     """The sign of a number, wherever it stands."""
     return part["sign"] or part["sign2"] or part["sign3"] or "+"
@@ -221,6 +228,7 @@ class NumberFormat:
         """A regular expression of numbers; a comma without digits after it ends a clause, and no number."""
         decimal, group = re.escape(self.decimal), re.escape(self.thousands)
         some, exponent = "[0-9]*" if self.decimal == "." else "[0-9]+", "(?:[eEdD][-+]?[0-9]+)?"
+        some = f"(?:{DASHES}|{some})"
         number = rf"(?:[0-9]+(?:{decimal}{some})?|{decimal}[0-9]+){exponent}"
         if self.thousands:
             groups = rf"(?:{group}[0-9]{{2}})*{group}[0-9]{{3}}" if self.is_lakh else rf"(?:{group}[0-9]{{3}})+"
@@ -267,7 +275,7 @@ class NumberFormat:
         if part is None:  # infinity
             return float(text)
         is_negative = part["close"] is not None or _sign(part) in MINUS
-        size = float(self._bare(part["body"]).replace(self.decimal, ".").upper().replace("D", "E"))
+        size = float(self._bare(body_of(part)).replace(self.decimal, ".").upper().replace("D", "E"))
         return -size if is_negative else size
 
     def plain(self) -> "NumberFormat":
@@ -298,7 +306,7 @@ class NumberFormat:
             prefix, suffix = (parts[0][name] or "" for name in ("prefix", "suffix"))
             is_inner, is_behind = (any(part[name] for part in parts) for name in ("sign2", "sign3"))
             column = replace(self, prefix=prefix, suffix=suffix, minus=minus, is_inner=is_inner, is_behind=is_behind)
-        bodies = [part["body"] for part in parts]
+        bodies = list(map(body_of, parts))
         is_grouped = bool(self.thousands) and any(self.thousands in body for body in bodies)
         return replace(column, is_grouped=is_grouped, digits=Digits.of(list(map(self._bare, bodies)), self.decimal))
 
@@ -425,6 +433,7 @@ class NumberFormat:
         compute = need("pyarrow.compute")
         for mark in (self.prefix.strip(), self.suffix.strip(), self.thousands):
             texts = compute.replace_substring(texts, mark, "") if mark else texts
+        texts = compute.replace_substring_regex(texts, rf"{re.escape(self.decimal)}{DASHES}", "")
         if not self.is_plain or self.is_beginning:
             texts = compute.replace_substring_regex(texts, rf"[{BLANKS})]", "")
             texts = compute.replace_substring_regex(texts, r"^\((.*)|^(.*)-$", r"-\1\2")
