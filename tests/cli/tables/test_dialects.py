@@ -794,4 +794,4 @@ def test_blanks_between_thousands_and_values_are_refused(tmp_path):
     """Split at commas the lines are regular, but no more than the decimals and the next number stand between two."""
     text = "sales count\n1 234,50 12,25\n234,50 1 012,25\n7,00 3,10\n12 500,10 1,00\n3 250,00 2,00\n"
     assert "--delimiter ," in raised(tmp_path, text)
-    assert "columns of measurements" in raised(tmp_path, text, delimiter=",")
+    assert opened(tmp_path, text, delimiter=",").shape[0] == 5
