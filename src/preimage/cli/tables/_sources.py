@@ -23,7 +23,8 @@ from preimage.cli.tables._columns import (
     is_whole,
     listed,
 )
-from preimage.cli.tables._dialect import Beginning, read_beginning, remedy, understand
+from preimage.cli.tables._conventions import remedy
+from preimage.cli.tables._dialect import Beginning, read_beginning, understand
 from preimage.cli.tables._excel import DATE, TEXT, Sheet, read_sheet
 from preimage.cli.tables._kinds import Kind, kind_of
 from preimage.cli.tables._numbers import (
