@@ -34,14 +34,20 @@ class Table:
         Number of values of its lines.
     regular : float
         Fraction of its lines that have this number.
+    covered : float
+        Fraction of all lines that have it.
     numeric : float
         Fraction of its values that are numbers.
+    inside : list of list of str
+        The values of its lines, but for the first one, which may have names.
     """
 
     first: int
     width: int
     regular: float
+    covered: float
     numeric: float
+    inside: list[list[str]]
 
     @classmethod
     def of(cls, rows: list[list[str]]) -> "Table":
@@ -49,11 +55,12 @@ class Table:
         width = Counter(counts).most_common(1)[0][0]
         first = _first_regular(counts, width)
         inside = [row for row in rows[first:] if len(row) == width]
-        # A line with text for names says nothing about the values.
-        found = [cell.strip() for row in inside[1:] or inside for cell in row if not DOT.is_missing(cell)]
+        below = inside[1:] or inside
+        found = [cell.strip() for row in below for cell in row if not DOT.is_missing(cell)]
         bodies = [body_of(part) for text in found if (part := WRITTEN.fullmatch(text)) and _is_known(part)]
         numeric = max(sum(map(test, bodies)) for test in (DOT.is_number, COMMA.is_number, _is_grouped)) if found else 0
-        return cls(first, width, len(inside) / (len(rows) - first), numeric / max(1, len(found)))
+        regular, covered = len(inside) / (len(rows) - first), len(inside) / len(rows)
+        return cls(first, width, regular, covered, numeric / max(1, len(found)), below)
 
 
 def _first_regular(counts: list[int], width: int) -> int:
@@ -78,19 +85,23 @@ def guess_delimiter(lines: list[str], quote: str = '"', expected: str = "") -> s
     tables = {mark: table for mark, table in found.items() if table.width > 1 and table.regular > 0.5}
     if expected in tables:
         return expected
-    # No values have another delimiter everywhere; most of them are numbers; the line of names is as long as rows are.
+    # Commas that all stand in numbers separate nothing, unless they divide the names.
+    others = {mark: table for mark, table in tables.items() if mark != "," and table.regular >= MOSTLY}
+    if "," in tables and any(t.first <= tables[","].first and _has_commas_in_numbers(t) for t in others.values()):
+        del tables[","]
+    # No values have another delimiter everywhere; few lines are left out; most values are numbers.
     score = lambda mark: (
-        tables[mark].regular >= MOSTLY and not _has_marks_between(rows[mark], tables[mark], {*tables} - {mark}),
+        tables[mark].regular >= MOSTLY and not _has_marks_between(tables[mark], {*tables} - {mark}),
+        round(tables[mark].covered, 1),
         round(tables[mark].numeric, 1),
         -tables[mark].first,
-        round(tables[mark].regular, 1),
         -DELIMITERS.index(mark),
     )
     best = max(tables, key=score, default=",")
     if best in ", " and _are_single(lines, best, quote):
         return ";"
     if best == "," and tables:
-        _check_blanks_between(rows[","], tables[","])
+        _check_blanks_between(tables[","])
     return best
 
 
@@ -101,19 +112,26 @@ def _without_quoted(lines: list[str], quote: str) -> list[str]:
     return lines_of(re.sub(value, "", "".join(lines), flags=re.M))
 
 
-def _has_marks_between(rows: list[list[str]], table: Table, others: set[str]) -> bool:
-    """Whether all values of a column have another delimiter in them; one blank stands in words, and commas in numbers.
+def _has_commas_in_numbers(table: Table) -> bool:
+    """Whether there are values with commas, all of which are numbers."""
+    cells = [cell for row in table.inside for cell in row if "," in cell]
+    return bool(cells) and all(map(_may_be_one, cells))
 
-    Rows begin after the first line, which may have names.
-    """
-    for column in zip(*(row for row in rows[table.first + 1 :] if len(row) == table.width)):
+
+def _has_marks_between(table: Table, others: set[str]) -> bool:
+    """Whether all values of a column have another delimiter in them; a blank stands in words, and commas in numbers."""
+    for column in zip(*table.inside):
         for mark in others:
             cells = [cell for cell in map(str.strip, column) if (mark if mark != " " else "  ") in cell]
-            bodies = [body_of(part) for cell in cells if (part := WRITTEN.fullmatch(cell)) is not None]
-            is_number = any(COMMA.is_number(body) or _is_grouped(body) for body in bodies)
-            if len(cells) >= MOSTLY * len(column) and not is_number:
+            if len(cells) >= MOSTLY * len(column) and not any(map(_may_be_one, cells)):
                 return True
     return False
+
+
+def _may_be_one(text: str) -> bool:
+    """Whether a text is one number with a decimal comma or groups of digits, and perhaps money."""
+    part = WRITTEN.fullmatch(text.strip())
+    return part is not None and (COMMA.is_number(body_of(part)) or _is_grouped(body_of(part)))
 
 
 def _is_known(part: re.Match[str]) -> bool:
@@ -126,9 +144,9 @@ def _is_grouped(text: str) -> bool:
     return any(both.is_number(text) for both in _GROUPED)
 
 
-def _check_blanks_between(rows: list[list[str]], table: Table) -> None:
+def _check_blanks_between(table: Table) -> None:
     """Refuse lines in which commas seem to stand in numbers, and blanks between these and between thousands."""
-    for column in zip(*(row for row in rows[table.first :] if len(row) == table.width)):
+    for column in zip(*table.inside):
         count = sum(_TWO_NUMBERS(cell) is not None for cell in column)
         if count >= MOSTLY * len(column) and not all(map(_is_grouped, column)):
             raise FileError(
@@ -169,8 +187,7 @@ def _is_one_column(rows: list[list[str]], below: list[list[str]]) -> bool:
         if have_zeros or not is_doubtful:
             return True
     else:
-        is_one = lambda text: COMMA.is_number(text) or _is_grouped(text)
-        could_be_one = len(rows[0]) == 2 and all(is_one(",".join(row)) for row in rows if len(row) == 2)
+        could_be_one = len(rows[0]) == 2 and all(_may_be_one(",".join(row)) for row in rows if len(row) == 2)
         if not could_be_one or (counts_rows([row[0] for row in rows if len(row) == 2]) and not have_zeros):
             return False
     raise FileError(
