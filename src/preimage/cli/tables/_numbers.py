@@ -228,7 +228,6 @@ class NumberFormat:
         """A regular expression of numbers; a comma without digits after it ends a clause, and no number."""
         decimal, group = re.escape(self.decimal), re.escape(self.thousands)
         some, exponent = "[0-9]*" if self.decimal == "." else "[0-9]+", "(?:[eEdD][-+]?[0-9]+)?"
-        some = f"(?:{DASHES}|{some})"
         number = rf"(?:[0-9]+(?:{decimal}{some})?|{decimal}[0-9]+){exponent}"
         if self.thousands:
             groups = rf"(?:{group}[0-9]{{2}})*{group}[0-9]{{3}}" if self.is_lakh else rf"(?:{group}[0-9]{{3}})+"
@@ -240,7 +239,8 @@ class NumberFormat:
         sign = rf"[{MINUS}+]?"
         forms = [rf"{sign}{before}{sign}{number}{behind}"] if not self.is_behind else []
         if self.is_behind or self.is_beginning:
-            forms.append(rf"{before}{number}-?{behind}")
+            # Behind a separator stands no minus: 5.- is five.
+            forms.append(rf"{before}{number.replace(some, '[0-9]+')}-?{behind}")
         if self.minus == "(" or self.is_beginning:
             forms += [rf"\({before}{number}{behind}\)", *([rf"{before}\({number}{behind}\)"] if before else [])]
         return rf"(?:{'|'.join(forms)}{'|[-+]?[iI]nf(?:inity)?' if self.is_plain else ''})"
@@ -248,6 +248,10 @@ class NumberFormat:
     @cached_property
     def _compiled(self) -> re.Pattern[str]:
         return re.compile(self.pattern)
+
+    @cached_property
+    def _dashed(self) -> re.Pattern[str]:
+        return re.compile(rf"(?<=[0-9]){re.escape(self.decimal)}{DASHES}")
 
     @cached_property
     def _marks(self) -> frozenset[str]:
@@ -267,7 +271,11 @@ class NumberFormat:
         return text.strip() in self._marks
 
     def is_number(self, text: str) -> bool:
-        return self._compiled.fullmatch(text.strip()) is not None
+        text = text.strip()
+        return (
+            self._compiled.fullmatch(text) is not None
+            or self._compiled.fullmatch(self._dashed.sub("", text)) is not None
+        )
 
     def value(self, text: str) -> float:
         """The number that a text means."""
@@ -327,7 +335,7 @@ class NumberFormat:
             ]
         )
         if digits.leading:
-            telling.append(f"(?:^|[^0-9]){point}[0-9]")
+            telling.append(f"^[^0-9]*{point}")
         signs = lambda form: (form.minus, form.is_inner, form.is_behind)
         if self.is_beginning and signs(self) == ("-", False, False):
             telling.append(rf"\(|[0-9]-|[{MINUS[1:]}]" + ("|[^0-9]-" if self.prefix else ""))
@@ -406,7 +414,11 @@ class NumberFormat:
                 numbers = _cast(texts)
         if numbers is None:
             texts = _without_marks(texts, self.missing)
-            _refuse(texts, compute.invert(compute.match_substring_regex(texts, f"^{self.pattern}$")))
+            is_bad = lambda: compute.invert(compute.match_substring_regex(texts, f"^{self.pattern}$"))
+            if compute.any(is_bad()).as_py():
+                dashes = rf"([0-9]){re.escape(self.decimal)}{DASHES}"
+                texts = compute.replace_substring_regex(texts, dashes, r"\1")
+                _refuse(texts, is_bad())
             numbers = _cast(self._unsigned(texts))
         if self.is_open and compute.any(compute.match_substring(texts, self.decimal)).as_py():
             _refuse(texts, compute.match_substring_regex(texts, rf"^\s*[{MINUS}+(]?{GROUP}-?\)?\s*$"))
@@ -433,7 +445,6 @@ class NumberFormat:
         compute = need("pyarrow.compute")
         for mark in (self.prefix.strip(), self.suffix.strip(), self.thousands):
             texts = compute.replace_substring(texts, mark, "") if mark else texts
-        texts = compute.replace_substring_regex(texts, rf"{re.escape(self.decimal)}{DASHES}", "")
         if not self.is_plain or self.is_beginning:
             texts = compute.replace_substring_regex(texts, rf"[{BLANKS})]", "")
             texts = compute.replace_substring_regex(texts, r"^\((.*)|^(.*)-$", r"-\1\2")
