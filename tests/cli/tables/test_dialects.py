@@ -644,6 +644,9 @@ def test_columns_that_begin_empty_are_understood_by_their_first_values(short_beg
         path = written(tmp_path, "a,b\n" + "".join(f"{number},\n" for number in range(40)) + f"40,{later}\n")
         assert open_source(path).layout.kinds[1] is expected
     assert opened(tmp_path, "a,b\n" + "1,\n" * 40 + "40,-R$ 4.50\n")[-1, 1] == -4.5
+    german = "a;b\n" + "1,5;\n" * 40 + "2,5;-2.854,62 €\n"
+    assert "--decimal , --thousands ." in raised(tmp_path, german)
+    assert opened(tmp_path, german, decimal=",", thousands=".")[-1, 1] == -2854.62
 
 
 def test_a_comment_after_the_first_rows_is_named(short_beginnings, tmp_path):

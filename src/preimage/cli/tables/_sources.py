@@ -425,6 +425,12 @@ def _layout_of_texts(
         form = numbers.of_column(texts)
         kind = kind_of(name, texts, form)
         kind = (told or {}).get(place, kind) if kind is Kind.MEASUREMENT else kind
+        if (
+            place in later
+            and kind in (Kind.TEXT, Kind.MIXED)
+            and (advice := max(remedy(text, numbers) for text in texts))
+        ):
+            raise FileError(advice)
         filled = [row for row, text in enumerate(texts) if not form.is_missing(text)]
         if place and names is not None and kind is Kind.MEASUREMENT and not name and 2 * len(filled) < len(texts):
             kind = Kind.TEXT  # numbers here and there next to a table are notes
