@@ -798,3 +798,12 @@ def test_blanks_between_thousands_and_values_are_refused(tmp_path):
     text = "sales count\n1 234,50 12,25\n234,50 1 012,25\n7,00 3,10\n12 500,10 1,00\n3 250,00 2,00\n"
     assert "--delimiter ," in raised(tmp_path, text)
     assert opened(tmp_path, text, delimiter=",").shape[0] == 5
+
+
+def test_a_row_that_counts_as_names_do_is_asked_about(tmp_path):
+    """pandas calls two columns 0 and 1; of small numbers some row is 0, 1 as well."""
+    numbers = (0, 0, 4.4, 0.1, 0, 0, 0.2, 0, 0.8)
+    rows = "".join(f"{number},{count}\n" for number, count in zip(numbers, "091833010"))
+    text = "0,1\n" + rows + "0,1\n"
+    assert "--header or --no-header" in raised(tmp_path, text)
+    assert opened(tmp_path, text, header=True).shape == (10, 2)

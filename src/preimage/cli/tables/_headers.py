@@ -100,8 +100,12 @@ def _numbers_are_names(
     values = np.array([[value(cell) for cell in columns[place]] for place in places]).T
     if len(names) == 1 and len(first) == 1:
         return None if names[0] == 0 else False  # pandas calls a column without a name 0
-    if len(np.unique(names)) < len(names) or np.any(np.all(values == names, axis=1)):
-        return False  # names are distinct, and no row repeats them
+    every = [numbers.value(cell) if numbers.is_number(cell) else np.nan for cell in first]  # columns of words too
+    is_count = np.array_equal(np.array(every) - every[0], np.arange(len(every))) and every[0] in (0, 1)
+    if len(np.unique(names)) < len(names):
+        return False
+    if np.any(np.all(values == names, axis=1)):  # no row repeats names, but of small numbers some row may be 0, 1
+        return None if is_count else False
     has_other_type = [is_whole(first[place]) and not any(is_whole(cell) for cell in columns[place]) for place in places]
     with np.errstate(all="ignore"):
         low, high = np.nanmin(values, axis=0, initial=np.inf), np.nanmax(values, axis=0, initial=-np.inf)
@@ -115,8 +119,7 @@ def _numbers_are_names(
     rows_increase = float(np.mean(np.all(np.diff(values, axis=1) > 0, axis=1)))
     steps = np.diff(names)
     is_even = bool(np.allclose(steps, steps[0], rtol=1e-6))
-    every = [numbers.value(cell) if numbers.is_number(cell) else np.nan for cell in first]  # columns of words too
-    if np.array_equal(np.array(every) - every[0], np.arange(len(every))) and every[0] in (0, 1):
+    if is_count:
         is_rare = far > 0.5 or len(names) > FEW_CHANCES  # a row of values is 0, 1, 2, ... hardly ever
         return True if any(has_other_type) or (is_rare and rows_increase < 0.5) else None
     if rows_increase >= 0.5:
