@@ -10,7 +10,7 @@ import numpy as np
 from preimage.cli._errors import FileError
 from preimage.cli._options import TableOptions
 from preimage.cli.tables._columns import Columns, Layout, counts_rows, index_place
-from preimage.cli.tables._conventions import remedy
+from preimage.cli.tables._conventions import check_convention
 from preimage.cli.tables._dialect import Beginning, read_beginning, understand
 from preimage.cli.tables._excel import DATE, TEXT, read_sheet
 from preimage.cli.tables._kinds import Kind, kind_of
@@ -111,12 +111,8 @@ def _layout_of_texts(
         form = numbers.of_column(texts)
         kind = kind_of(name, texts, form)
         kind = (told or {}).get(place, kind) if kind is Kind.MEASUREMENT else kind
-        if (
-            place in later
-            and kind in (Kind.TEXT, Kind.MIXED)
-            and (advice := max(remedy(text, numbers) for text in texts))
-        ):
-            raise FileError(advice)
+        if place in later and kind in (Kind.TEXT, Kind.MIXED):
+            check_convention(texts, numbers)
         filled = [row for row, text in enumerate(texts) if not form.is_missing(text)]
         if place and names is not None and kind is Kind.MEASUREMENT and not name and 2 * len(filled) < len(texts):
             kind = Kind.TEXT  # numbers here and there next to a table are notes

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from preimage.cli._errors import FileError
@@ -107,6 +107,12 @@ def remedy(text: str, numbers: NumberFormat) -> str:
         f"{text!r} is a number with other separators than those of the first rows. Say --decimal {others[0].decimal}"
         f"{thousands}"
     )
+
+
+def check_convention(texts: Iterable[str], numbers: NumberFormat) -> None:
+    """Refuse texts of which one is a number in another convention alone."""
+    if found := next(filter(None, (remedy(text, numbers) for text in texts)), ""):
+        raise FileError(found)
 
 
 def _option_word(mark: str) -> str:

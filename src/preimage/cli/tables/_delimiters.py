@@ -80,7 +80,7 @@ def guess_delimiter(lines: list[str], quote: str = '"', expected: str = "") -> s
     """
     lines = lines[:LINES]
     bare = _without_quoted(lines, quote)
-    rows = {mark: cells_of(lines, mark, quote) for mark in DELIMITERS if 2 * sum(mark in x for x in bare) >= len(bare)}
+    rows = {mark: cells_of(lines, mark, quote) for mark in DELIMITERS if 4 * sum(mark in x for x in bare) >= len(bare)}
     found = {mark: Table.of(cells) for mark, cells in rows.items() if cells}
     tables = {mark: table for mark, table in found.items() if table.width > 1 and table.regular > 0.5}
     if expected in tables:
