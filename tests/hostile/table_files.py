@@ -119,7 +119,8 @@ def main(count, first=0):
                 _, outcome = run(seed, folder)
                 noted(outcome, seed, tool=tool, locale="none", delimiter="none")
         for cause, found in sorted(examples.items(), key=lambda item: -len(item[1])):
-            print(f"\n{len(found)} × {' · '.join(cause)}")
+            seeds = "" if cause[0] == "refused" else f": seeds {', '.join(str(seed) for seed, _ in found)}"
+            print(f"\n{len(found)} × {' · '.join(cause)}{seeds}")
             for seed, tool in found[:SHOWN]:
                 report(seed, tool, folder, is_small=count == 1 or cause[0] == "refused")
     for axis, counts in axes.items():

@@ -10,6 +10,7 @@ from dataclasses import replace
 from table_core import short_beginnings
 from table_dialects import Case, drawn_case
 from table_judge import judged
+from table_truths import without_empty_rows
 
 # Lines that are seen at least, and rows that make a table longer.
 SEEN, FEWEST_ROWS = 25, 60
@@ -25,18 +26,19 @@ def drawn_long(seed):
         # Nobody expects single quotes where there was none: such a table is refused, and no option says what they are.
         if case.n_rows < FEWEST_ROWS or case.recipe.quoting == "single":
             continue
-        case = Case(case.recipe, tuple(map(growing, case.columns)))
+        case = Case(case.recipe, tuple(without_empty_rows(list(map(growing, case.columns)))))
         beginnings = [column.taken(range(rows)) for column in case.columns for rows in range(SEEN - 5, case.n_rows)]
         are_codes = any(column.kind == "measurement" and column.looks_like_code() for column in beginnings)
-        # Nor may they in another order, in which they are written again.
-        if not are_codes and not any(map(has_long_numbers, case.columns)):
+        # Nor may they in another order, in which they are written again; codes without names may be measurements first.
+        kinds = ("measurement", "code") if case.recipe.header == "none" else ("measurement",)
+        if not are_codes and not any(has_long_numbers(column) for column in case.columns if column.kind in kinds):
             return case
 
 
 def has_long_numbers(column):
     """Whether two in five cells are whole numbers of as many digits, as codes have."""
     sizes = Counter(len(cell) for cell in column.cells if cell is not None and re.fullmatch(r"\d{5,}(?:\.0)?", cell))
-    return column.kind == "measurement" and max(sizes.values(), default=0) > 0.4 * len(column.cells)
+    return max(sizes.values(), default=0) > 0.4 * len(column.cells)
 
 
 def growing(column):

@@ -571,10 +571,14 @@ def test_tables_are_read_right_or_refused_with_the_option_that_reads_them(name, 
     assert tuple(layout.called(passed_over)) == case.text
 
 
-def opened(folder, text, **options):
+def written(folder, text):
     path = folder / "table.csv"
     path.write_text(text, encoding="utf-8")
-    return in_memory(path, TableOptions(**options))[1]
+    return path
+
+
+def opened(folder, text, **options):
+    return in_memory(written(folder, text), TableOptions(**options))[1]
 
 
 def raised(folder, text, **options):
@@ -635,10 +639,24 @@ def test_columns_that_begin_empty_are_values_if_they_have_any(short_beginnings, 
     assert opened(tmp_path, text).shape == (41, width)
 
 
+def test_columns_that_begin_empty_are_understood_by_their_first_values(short_beginnings, tmp_path):
+    for later, expected in (("-R$ 4.50", Kind.MEASUREMENT), ("00417", Kind.CODE), ("2020-01-01", Kind.DATE)):
+        path = written(tmp_path, "a,b\n" + "".join(f"{number},\n" for number in range(40)) + f"40,{later}\n")
+        assert open_source(path).layout.kinds[1] is expected
+    assert opened(tmp_path, "a,b\n" + "1,\n" * 40 + "40,-R$ 4.50\n")[-1, 1] == -4.5
+    german = "a;b\n" + "1,5;\n" * 40 + "2,5;-2.854,62 €\n"
+    assert "--decimal , --thousands ." in raised(tmp_path, german)
+    assert opened(tmp_path, german, decimal=",", thousands=".")[-1, 1] == -2854.62
+
+
 def test_a_comment_after_the_first_rows_is_named(short_beginnings, tmp_path):
     text = "a,b\n" + "".join(f"{number},{number / 7:.2f}\n" for number in range(40)) + "# the end\n"
-    assert "--comment #" in raised(tmp_path, text)
+    assert "--comment '#'" in raised(tmp_path, text)
     assert opened(tmp_path, text, comment="#").shape == (40, 2)
+    assert "--comment '#'" in raised(tmp_path, text.replace(",", " "))  # as many words as there are columns
+    one = "a\n" + WHOLE_ONES
+    assert "--comment none" in raised(tmp_path, one + "% the end\n")
+    assert np.isnan(opened(tmp_path, one + "#N/A\n")[-1, 0])
 
 
 def test_a_row_whose_first_value_is_missing_is_no_header(tmp_path):
@@ -658,6 +676,9 @@ def test_a_number_above_numbers_in_brackets_is_no_header(tmp_path):
 def test_names_above_an_index_without_one_are_a_header(tmp_path, names, row):
     rows = [",".join([row.format(place), *map(repr, np.abs(values).tolist())]) for place, values in enumerate(X)]
     np.testing.assert_array_equal(opened(tmp_path, "\n".join([names, *rows]) + "\n"), np.abs(X))
+    between = [line.replace(",", ",word,", 2).replace(",word,", ",", 1) for line in rows]  # a column of words is second
+    numbers = {"0": ",0,1,2,3", "4": ",400,410,420,430"}.get(names[1], ",alpha,beta,gamma,delta")
+    np.testing.assert_array_equal(opened(tmp_path, "\n".join([numbers, *between]) + "\n"), np.abs(X))
 
 
 def test_pairs_of_a_protocol_above_a_table_of_two_columns_are_titles(tmp_path):
@@ -707,3 +728,82 @@ def test_letters_of_windows_after_the_first_rows_are_named(short_beginnings, tmp
     with pytest.raises(CommandError, match="--encoding cp1252"):
         list(open_source(path).columns([1]))
     assert list(open_source(path, TableOptions(encoding="cp1252")).columns([1]))[-1][0][-1].as_py().startswith("it")
+
+
+def test_decimals_of_shortest_digits_are_one_column(tmp_path):
+    """Programs write 12.0 next to 12.75; such a zero does not say that the digits behind the comma are a number."""
+    text = "I_sc\n-1106,0\n-16940,6\n19841,46\n5832,34\n-4809,54\n"
+    np.testing.assert_array_equal(opened(tmp_path, text)[:, 0], [-1106, -16940.6, 19841.46, 5832.34, -4809.54])
+
+
+def test_a_mark_that_stands_between_quotes_alone_separates_nothing(tmp_path):
+    for mark in ";,|":
+        text = "".join(f'{value} {place} "x{mark} y" {value / 7}\n' for place, value in enumerate((7.5, -3.25, 6.125)))
+        assert opened(tmp_path, text).shape == (3, 3)
+
+
+def test_rows_that_lack_values_below_titles_are_asked_about(tmp_path):
+    text = 'Instrument: XY;\nOperator: Eve;\n;\n"A-25";\n"B-43";32.6\n"A-46";59.4\n"B-94";60.9\n'
+    assert "--skip N --no-header" in raised(tmp_path, text)
+    assert opened(tmp_path, text, skip=3, header=False).shape == (4, 1)
+
+
+def test_a_number_alone_in_its_column_is_the_name_of_an_empty_one(tmp_path):
+    rows = "".join(f"{value},,{value / 1e9:.3e},{value / 7:.3f}\n" for value in (88291, 8112, 45644, 2920, 41735))
+    source = open_source(written(tmp_path, "400,410,420,430\n" + rows))
+    assert source.layout.kinds[1] is Kind.EMPTY and source.n_rows == 5
+    assert "--header or --no-header" in raised(tmp_path, "17,410,12,30\n" + rows)
+
+
+def test_amounts_that_are_negative_in_the_first_row_alone_are_no_names(tmp_path):
+    text = "it's\tt|u\t $(0.01)\nfirst\tA & B\t $0.00 \nsecond\tx\t $0.02 \n"
+    np.testing.assert_array_equal(opened(tmp_path, text)[:, 0], [-0.01, 0, 0.02])
+
+
+def test_units_above_columns_with_words_for_gaps_are_units(tmp_path):
+    rows = "".join(f"{'k.A.' if row % 3 == 0 else row};{row / 7:.2f}\n" for row in range(1, 12))
+    assert "--missing 'k.A.'" in raised(tmp_path, "mass;rate\nkg;\n" + rows)
+    assert opened(tmp_path, "mass;rate\nkg;\n" + rows, missing=("k.A.",)).shape == (11, 2)
+    # What occurs again is no unit.
+    assert opened(tmp_path, "mass;rate\nk.A.;\n" + rows, missing=("k.A.",)).shape == (12, 2)
+
+
+def test_a_day_above_days_is_no_name(tmp_path):
+    assert opened(tmp_path, ',2020-06-21\n"5,52",2020-06-22\n"1,07",2020-06-23\n').shape == (3, 1)
+    days = "2020-06-21;2020-06-22;2020-06-23\n"
+    assert opened(tmp_path, days + "".join(f"{row};{row / 7:.2f};{row / 3:.2f}\n" for row in range(5))).shape == (5, 3)
+
+
+@pytest.mark.parametrize("mark", [".--", ".-", ".\u2013", ".\u2014"])
+def test_dashes_stand_for_decimals_of_money(tmp_path, mark):
+    """1.- is a price in Switzerland, and not minus one as SAP would write it: 1-."""
+    rows = "".join(f"{number}'000{mark};{number}.50\n" for number in range(1, 9))
+    expected = [[1000 * number, number + 0.5] for number in range(1, 9)]
+    np.testing.assert_array_equal(opened(tmp_path, "x;y\n" + rows), expected)
+    np.testing.assert_array_equal(opened(tmp_path, "x;y\n" + rows.replace(".", ",").replace("'", ".")), expected)
+    some = opened(tmp_path, f"x;y\n{rows}9.25;1\n-7{mark};2\n")
+    np.testing.assert_array_equal(some[-2:, 0], [9.25, -7])
+    assert opened(tmp_path, "x;y\n1.5-;2\n3.5;4\n7-;1\n")[:, 0].tolist() == [-1.5, 3.5, -7]
+
+
+def test_subtotals_are_left_out_as_comments(tmp_path):
+    text = "site;mass\nA;1\nB;2\nSubtotal;3\nC;5\nSubtotal;5\nD;4\n"
+    assert "--comment 'Subtotal'" in raised(tmp_path, text)
+    np.testing.assert_array_equal(opened(tmp_path, text, comment="Subtotal")[:, 0], [1, 2, 5, 4])
+    assert opened(tmp_path, text, comment="none").shape == (6, 1)
+
+
+def test_blanks_between_thousands_and_values_are_refused(tmp_path):
+    """Split at commas the lines are regular, but no more than the decimals and the next number stand between two."""
+    text = "sales count\n1 234,50 12,25\n234,50 1 012,25\n7,00 3,10\n12 500,10 1,00\n3 250,00 2,00\n"
+    assert "--delimiter ," in raised(tmp_path, text)
+    assert opened(tmp_path, text, delimiter=",").shape[0] == 5
+
+
+def test_a_row_that_counts_as_names_do_is_asked_about(tmp_path):
+    """pandas calls two columns 0 and 1; of small numbers some row is 0, 1 as well."""
+    numbers = (0, 0, 4.4, 0.1, 0, 0, 0.2, 0, 0.8)
+    rows = "".join(f"{number},{count}\n" for number, count in zip(numbers, "091833010"))
+    text = "0,1\n" + rows + "0,1\n"
+    assert "--header or --no-header" in raised(tmp_path, text)
+    assert opened(tmp_path, text, header=True).shape == (10, 2)

@@ -7,7 +7,7 @@ pytest.importorskip("pyarrow", reason="tables need pyarrow")
 
 from preimage.cli._errors import FileError
 from preimage.cli.tables._numbers import NumberFormat
-from preimage.cli.tables._totals import check_last
+from preimage.cli.tables._totals import check_last, check_subtotals
 
 PRICES = [12.25, 7.5, 30.0, 4.75, 18.5, 9.0]
 
@@ -44,3 +44,14 @@ def test_few_random_columns_end_with_their_sum():
     for _ in range(200):
         numbers = rng.poisson(rng.choice([0.3, 3, 30]), size=rng.integers(3, 20))
         check_last([[str(number)] for number in numbers], NumberFormat())
+
+
+@pytest.mark.parametrize("line", ["Subtotal;8", '"Zwischensumme";8', "  Sous-total A;8"])
+def test_subtotals_between_rows_are_asked_about(line):
+    with pytest.raises(FileError, match="--comment"):
+        check_subtotals(["A;1", "B;7", line, "C;2"])
+
+
+@pytest.mark.parametrize("line", ["Subtotals of 2020;8", "sub;8", "Total;8", "8;Subtotal"])
+def test_other_words_are_no_subtotals(line):
+    check_subtotals(["A;1", "B;7", line, "C;2"])

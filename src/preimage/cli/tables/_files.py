@@ -24,7 +24,8 @@ from preimage.cli.tables._paths import (
 )
 from preimage.cli.tables._pictures import read_pictures
 from preimage.cli.tables._recognised import check_recognised
-from preimage.cli.tables._sources import OPENERS, Source, open_source
+from preimage.cli.tables._source import Source
+from preimage.cli.tables._sources import OPENERS, open_source
 from preimage.neuro._denoise_image import mask_scans
 
 # Bytes that any archive may unpack to, however small it is. Its arrays become float64, of bytes 8 times as much: 1 GiB.

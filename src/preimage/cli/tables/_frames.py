@@ -16,9 +16,11 @@ from preimage.cli.tables._excel import ERROR, NOTHING, NUMBER, TEXT, TRUTH, Shee
 from preimage.cli.tables._excel_cells import Change, write_cells
 from preimage.cli.tables._kinds import Kind
 from preimage.cli.tables._numbers import TRUTHS, NotANumber, NumberFormat, Words, gaps_of
+from preimage.cli.tables._parquet import compression_of_parquet
 from preimage.cli.tables._paths import compression_of, inner_suffix, need
 from preimage.cli.tables._rewrite import Rewriter
-from preimage.cli.tables._sources import Source, compression_of_parquet, with_all_digits
+from preimage.cli.tables._source import Source
+from preimage.cli.tables._sources import with_all_digits
 
 _SUFFIX_DELIMITERS = {".tsv": "\t", ".tab": "\t", ".csv": ","}
 

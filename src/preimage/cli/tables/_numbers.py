@@ -47,11 +47,13 @@ MONEY = (
     "|AUD|BRL|CAD|CHF|CNY|CZK|DKK|EUR|GBP|HKD|HUF|INR|JPY|KRW|MXN|NOK|NZD|PLN|RUB|SEK|SGD|TRY|USD|ZAR"
 )
 UNITS = r"%|‰|°[CF]?|℃|℉"
-_BODY = rf"[.,]?[0-9](?:[0-9.,'’{BLANKS}]*[0-9])?\.?(?:[eEdD][-+]?[0-9]+)?"
+# In the place of decimals of money: 5.–, 1'000.-- and 12,- are whole.
+DASHES = "[-–—]{1,2}"
+_BODY = rf"[.,]?[0-9](?:[0-9.,'’{BLANKS}]*[0-9])?(?:\.(?!{DASHES}))?(?:[eEdD][-+]?[0-9]+)?"
 # A number with all that people write around it.
 WRITTEN = re.compile(
     rf"(?P<open>\()?(?P<sign>[{MINUS}+])?(?P<prefix>(?:{MONEY})[{BLANKS}]?)?(?P<sign2>[{MINUS}+(])?(?P<body>{_BODY})"
-    rf"(?P<sign3>-)?(?P<suffix>[{BLANKS}]?(?:{MONEY}|{UNITS})|[{BLANKS}][^\W\d_][^\s\d;,]{{0,5}})?(?P<close>\))?"
+    rf"(?P<dashes>[.,]{DASHES})?(?P<sign3>-)?(?P<suffix>[{BLANKS}]?(?:{MONEY}|{UNITS})|[{BLANKS}][^\W\d_][^\s\d;,]{{0,5}})?(?P<close>\))?"
 )
 _KNOWN_UNIT = re.compile(f"{MONEY}|{UNITS}")
 # Numbers with more digits than this have all that double precision gives, and are written so.
@@ -126,20 +128,20 @@ class Digits:
         decimals = [len(part[2]) for part in found]
         exponents = {part[3] for part in found}
         significant = max(len((part[1] + part[2]).lstrip("0")) for part in found)
-        if significant >= ALL_DIGITS or len(exponents) > 1:
-            return cls(fewest=min(decimals))
-        places = max(decimals) if any(part[2].strip("0") for part in found) else 0
         leading = "" if any(not part[1] for part in found) else "0"
+        if significant >= ALL_DIGITS or len(exponents) > 1:
+            return cls(fewest=min(decimals), leading=leading)
+        places = max(decimals) if any(part[2].strip("0") for part in found) else 0
         return cls(max(decimals), min(decimals), places, significant, exponents.pop(), leading, has_all=False)
 
     def with_more(self, other: "Digits") -> "Digits":
         """As many digits as either has."""
-        fewest = min(self.fewest, other.fewest)
+        fewest, leading = min(self.fewest, other.fewest), min(self.leading, other.leading)
         if self.has_all or other.has_all or self.exponent != other.exponent:
-            return Digits(fewest=fewest)
+            return Digits(fewest=fewest, leading=leading)
         decimals, significant = max(self.decimals, other.decimals), max(self.significant, other.significant)
         places = decimals if self.places or other.places else 0
-        return replace(self, decimals=decimals, fewest=fewest, places=places, significant=significant)
+        return replace(self, decimals=decimals, fewest=fewest, places=places, significant=significant, leading=leading)
 
     def rounded(self, number: float) -> float:
         """A number with no more digits."""
@@ -155,14 +157,20 @@ class Digits:
 
     def text(self, size: float, is_grouped: bool) -> str:
         """A number that is not negative, with "." and ","; `size` is rounded."""
-        if self.has_all:
-            return repr(size) if self.fewest else repr(size).removesuffix(".0")
         if self.exponent:
             return f"{size:.{self.decimals}e}".replace("e", self.exponent)
-        text = f"{size:{',' if is_grouped else ''}.{self.decimals}f}"
-        surplus = min(self.decimals - self.fewest, len(text) - len(text.rstrip("0")))
-        text = text[: len(text) - surplus].removesuffix(".") if surplus else text
+        if self.has_all:
+            text = repr(size) if self.fewest else repr(size).removesuffix(".0")
+        else:
+            text = f"{size:{',' if is_grouped else ''}.{self.decimals}f}"
+            surplus = min(self.decimals - self.fewest, len(text) - len(text.rstrip("0")))
+            text = text[: len(text) - surplus].removesuffix(".") if surplus else text
         return self.leading + text[1:] if text.startswith("0.") else text
+
+
+def body_of(part: re.Match[str]) -> str:
+    """A number that is `WRITTEN` without what is around it, and with zeros for dashes."""
+    return str(part["body"]) + ("" if part["dashes"] is None else f"{part['dashes'][0]}00")
 
 
 def _sign(part: re.Match[str]) -> str:
@@ -231,7 +239,8 @@ class NumberFormat:
         sign = rf"[{MINUS}+]?"
         forms = [rf"{sign}{before}{sign}{number}{behind}"] if not self.is_behind else []
         if self.is_behind or self.is_beginning:
-            forms.append(rf"{before}{number}-?{behind}")
+            # Behind a separator stands no minus: 5.- is five.
+            forms.append(rf"{before}{number.replace(some, '[0-9]+')}-?{behind}")
         if self.minus == "(" or self.is_beginning:
             forms += [rf"\({before}{number}{behind}\)", *([rf"{before}\({number}{behind}\)"] if before else [])]
         return rf"(?:{'|'.join(forms)}{'|[-+]?[iI]nf(?:inity)?' if self.is_plain else ''})"
@@ -239,6 +248,10 @@ class NumberFormat:
     @cached_property
     def _compiled(self) -> re.Pattern[str]:
         return re.compile(self.pattern)
+
+    @cached_property
+    def _dashed(self) -> re.Pattern[str]:
+        return re.compile(rf"(?<=[0-9]){re.escape(self.decimal)}{DASHES}")
 
     @cached_property
     def _marks(self) -> frozenset[str]:
@@ -258,7 +271,11 @@ class NumberFormat:
         return text.strip() in self._marks
 
     def is_number(self, text: str) -> bool:
-        return self._compiled.fullmatch(text.strip()) is not None
+        text = text.strip()
+        return (
+            self._compiled.fullmatch(text) is not None
+            or self._compiled.fullmatch(self._dashed.sub("", text)) is not None
+        )
 
     def value(self, text: str) -> float:
         """The number that a text means."""
@@ -266,7 +283,7 @@ class NumberFormat:
         if part is None:  # infinity
             return float(text)
         is_negative = part["close"] is not None or _sign(part) in MINUS
-        size = float(self._bare(part["body"]).replace(self.decimal, ".").upper().replace("D", "E"))
+        size = float(self._bare(body_of(part)).replace(self.decimal, ".").upper().replace("D", "E"))
         return -size if is_negative else size
 
     def plain(self) -> "NumberFormat":
@@ -297,7 +314,7 @@ class NumberFormat:
             prefix, suffix = (parts[0][name] or "" for name in ("prefix", "suffix"))
             is_inner, is_behind = (any(part[name] for part in parts) for name in ("sign2", "sign3"))
             column = replace(self, prefix=prefix, suffix=suffix, minus=minus, is_inner=is_inner, is_behind=is_behind)
-        bodies = [part["body"] for part in parts]
+        bodies = list(map(body_of, parts))
         is_grouped = bool(self.thousands) and any(self.thousands in body for body in bodies)
         return replace(column, is_grouped=is_grouped, digits=Digits.of(list(map(self._bare, bodies)), self.decimal))
 
@@ -317,6 +334,8 @@ class NumberFormat:
                 *([f"{point}0*[1-9]"] if digits.places < digits.decimals else []),
             ]
         )
+        if digits.leading:
+            telling.append(f"^[^0-9]*{point}")
         signs = lambda form: (form.minus, form.is_inner, form.is_behind)
         if self.is_beginning and signs(self) == ("-", False, False):
             telling.append(rf"\(|[0-9]-|[{MINUS[1:]}]" + ("|[^0-9]-" if self.prefix else ""))
@@ -395,7 +414,11 @@ class NumberFormat:
                 numbers = _cast(texts)
         if numbers is None:
             texts = _without_marks(texts, self.missing)
-            _refuse(texts, compute.invert(compute.match_substring_regex(texts, f"^{self.pattern}$")))
+            is_bad = lambda: compute.invert(compute.match_substring_regex(texts, f"^{self.pattern}$"))
+            if compute.any(is_bad()).as_py():
+                dashes = rf"([0-9]){re.escape(self.decimal)}{DASHES}"
+                texts = compute.replace_substring_regex(texts, dashes, r"\1")
+                _refuse(texts, is_bad())
             numbers = _cast(self._unsigned(texts))
         if self.is_open and compute.any(compute.match_substring(texts, self.decimal)).as_py():
             _refuse(texts, compute.match_substring_regex(texts, rf"^\s*[{MINUS}+(]?{GROUP}-?\)?\s*$"))

@@ -63,6 +63,8 @@ class Dialect:
     skip_ragged : bool
     is_comment_given : bool
         Whether the user said what begins comments.
+    late_comments : str
+        Signs that begin no line of the first ones, and may begin comments further down.
     """
 
     encoding: str = "utf-8"
@@ -73,6 +75,7 @@ class Dialect:
     skip_footer: int | None = None
     skip_ragged: bool = False
     is_comment_given: bool = False
+    late_comments: str = ""
 
     def described(self) -> str:
         """What is not usual about it."""
@@ -320,12 +323,10 @@ class TextRows:
             """What to do with a line that has too few or too many values."""
             nonlocal ragged, is_open
             is_open = is_open or "\r" in row.text
-            sign = row.text.strip()[:1]
             ragged = (
                 f"{'a line' if row.number is None else self.where(row.number)} has {row.actual_columns} values; "
                 f"{row.expected_columns} are needed. If the table ends there, leave out the last N lines with "
-                "--skip-footer N; --skip-ragged leaves out all such lines"
-                + (f", and --comment {sign} those that begin so." if sign in COMMENTS else ".")
+                "--skip-footer N; --skip-ragged leaves out all such lines."
             )
             return "skip" if dialect.skip_ragged else "error"
 
@@ -378,6 +379,10 @@ class TextRows:
                 place = block.index(b"\n", place) + 1
                 left -= 1
             block = block[place:]
+            for sign in self.dialect.late_comments:
+                # Looking for a letter is fast: most numbers have no such.
+                if sign.encode() in block and (late := re.search(comment_pattern(sign).encode() + rb".*", block, re.M)):
+                    raise _of_comment(late[0].decode(errors="replace"), sign)
             if comment and quote in (block := held + block):
                 block, held = self._without_comments_between(block, lines, row)
             elif comment and comment.encode() in block:
@@ -411,10 +416,14 @@ class TextRows:
         cells = cells_of([line], dialect.delimiter, dialect.quote)[0]
         others = cells[1:] or [cells[0].strip().removeprefix(dialect.comment)]
         if len(cells) == self.width and not dialect.is_comment_given and any(map(dialect.numbers.is_number, others)):
-            raise FileError(
-                f"the line {line.strip()[:60]!r} may be a comment, or a row. Say --comment '{dialect.comment}' to "
-                "leave such lines out, or --comment none to take them."
-            )
+            raise _of_comment(line, dialect.comment)
+
+
+def _of_comment(line: str, sign: str) -> FileError:
+    return FileError(
+        f"the line {line.strip()[:60]!r} may be a comment, or a row. Say --comment '{sign}' to leave such lines out, "
+        "or --comment none to take them."
+    )
 
 
 class ByteStream(io.RawIOBase):

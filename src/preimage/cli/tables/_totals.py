@@ -1,6 +1,7 @@
-"""Last lines that sum up those above them, whatever they are called."""
+"""Lines that sum up those above them: last ones, whatever they are called, and subtotals between others."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from math import fsum
 
 from preimage.cli._errors import FileError
@@ -10,6 +11,22 @@ from preimage.cli.tables._numbers import NumberFormat
 FEWEST_ROWS = 5
 # A sum of rounded numbers may differ from the rounded sum by half a unit for each of them, and by no more than this.
 MOST_ROUNDED = 1e-3
+
+# How lines begin that sum up a group of those above them.
+_SUBTOTALS = re.compile(
+    r"\s*[\"']?(?:sub-?totale?|sous-total|zwischen(?:summe|ergebnis)|teilergebnis|subtotale|delsumma|mellansumma"
+    r"|suma częściowa|промежуточный итог)\b",
+    re.I,
+)
+
+
+def check_subtotals(lines: Iterable[str]) -> None:
+    """Refuse a table with lines between others that are called subtotals."""
+    if found := next(filter(None, map(_SUBTOTALS.match, lines)), None):
+        raise FileError(
+            f"it has lines that begin with {found[0].strip()} and may sum up others. Leave them out with --comment "
+            f"'{found[0].strip()}', or take them as rows with --comment none."
+        )
 
 
 def check_last(rows: Sequence[Sequence[str]], numbers: NumberFormat) -> None:
