@@ -60,7 +60,7 @@ FEWEST_CANDIDATES, MOST_CANDIDATES = 5, 10
 WAYS = {
     "mean": "with the mean of their column",
     "median": "with the median of their column",
-    "kernel": "as in rows that are like theirs",
+    "kernel": "from similar rows",
 }
 IMPUTERS = (SimpleImputer, KernelImputer)
 
