@@ -85,7 +85,7 @@ for title, (spoiled, (output, outliers)) in repaired.items():
         f"spoiled\nMSE {error(spoiled):.3f}": spoiled,
         f"projected\nMSE {error(plain):.3f}": np.clip(plain, 0, 1),
         f"robust loss\nMSE {error(output):.3f}": np.clip(output, 0, 1),
-        "pixels it\ndid not believe": np.where(
+        "pixels treated\nas wrong": np.where(
             outliers, 2, spoiled
         ),  # values above one are drawn in orange
     }
