@@ -52,12 +52,14 @@ def at_the_pointer(across, up, colour=None):
 
 
 def walking(begin, end):
-    """The walk between the means of two labels."""
+    """The walk between the means of two labels, near its end."""
 
     def pose(page):
         panel = page.locator("[data-panel=walk]")
         panel.get_by_label("A", exact=True).select_option(label=f"mean of {begin}")
         panel.get_by_label("B", exact=True).select_option(label=f"mean of {end}")
+        place = panel.get_by_label("Place between A and B")
+        place.evaluate("(slider) => { slider.value = slider.max; slider.dispatchEvent(new Event('input')); }")
         panel.scroll_into_view_if_needed()
         return panel
 

@@ -5,7 +5,7 @@ the picture of the README. scikit-learn's bundled digits, 1,000 for training and
 testing, get Gaussian noise of deviation 0.25. Kernel PCA with pre-images by fixed point is compared with linear PCA,
 with the inverse transform of scikit-learn's kernel PCA and with nearest neighbours, once with clean and once with noisy
 training digits. Digits, noise and protocol are those of the first draw of ``benchmarks/papers/denoising_digits.py``;
-its wider grids were looked at before these were settled, test errors included. Then there are no clean digits: the
+the smaller grids here were chosen after its errors had been seen, test errors included. Then there are no clean digits: the
 noisy training digits are denoised by a model of themselves. Finally the lower halves of test digits are completed from
 the upper ones. The script prints four tables and writes five figures and two pages: ``report.html``, and
 ``explorer.html``, in which a model of the digits is explored.

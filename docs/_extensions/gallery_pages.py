@@ -33,8 +33,9 @@ def _cut_thumbnails(app):
     for name, part in parts().items():
         (source,) = (ROOT / "examples").rglob(f"{name}.py")
         images = DOCS / "gallery" / source.parent.name / "images"
-        number = re.search(r"thumbnail_number = (\d+)", source.read_text(encoding="utf-8"))
-        figure = images / f"sphx_glr_{name}_{int(number[1]) if number else 1:03}.png"
+        text = source.read_text(encoding="utf-8")
+        number, drawn = re.search(r"thumbnail_number = (\d+)", text), re.search(r"thumbnail_path = '(.*)'", text)
+        figure = DOCS / drawn[1] if drawn else images / f"sphx_glr_{name}_{int(number[1]) if number else 1:03}.png"
         if figure.exists():
             size = app.config.sphinx_gallery_conf.get("thumbnail_size", (400, 280))
             thumbnail(figure, part, size).save(images / "thumb" / f"sphx_glr_{name}_thumb.png")

@@ -106,7 +106,7 @@ values = np.array(list(accuracies.values()))
 errors = np.sqrt(values * (1 - values) / len(y_test))
 colors = ["C0" if name.startswith("SVM") else "C1" for name in accuracies]
 rows = np.arange(len(values))[::-1]
-figure, ax = plt.subplots(figsize=(8, 3.8), layout="constrained")
+figure, ax = plt.subplots(figsize=(6.5, 3.4), layout="constrained")
 ax.errorbar(
     100 * values, rows, xerr=100 * errors, fmt="none", ecolor=colors, elinewidth=1.8
 )
@@ -122,7 +122,7 @@ for row, value, error in zip(rows, values, errors):
 ax.set_yticks(rows, list(accuracies))
 ax.set(xlabel="Test accuracy in percent, ± one standard error", xlim=(None, 99.8))
 ax.grid(axis="x")
-figure.suptitle("Kernel features help the linear SVM; nearest neighbours need no help")
+figure.suptitle("Kernel features help the linear SVM, not nearest neighbours")
 plt.show()
 
 # %%

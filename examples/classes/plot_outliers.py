@@ -3,7 +3,7 @@ Outliers that cannot hide in their own model
 ============================================
 
 A model follows the rows that it was fitted to. Where it measures these rows afterwards, an outlier may look more normal
-than the rest, because a component of the model is about nothing else. `KernelNoveltyDetector` measures each row of the
+than the rest, because a component of the model may describe that row alone. `KernelNoveltyDetector` measures each row of the
 training set by all others.
 """
 

@@ -41,7 +41,7 @@ filled = {
 }
 
 # %%
-# One digit of every class. Means over neighbours blur what the neighbours do differently.
+# One digit of every class. Means over neighbours blur the pixels in which neighbours differ.
 
 shown = [int(np.flatnonzero(y[1000:1400] == label)[0]) for label in range(10)]
 missing = hidden["the lower half"][shown]

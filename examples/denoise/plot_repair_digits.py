@@ -8,7 +8,7 @@ robust loss, ``denoise(X, loss=...)`` looks for the picture near the principal s
 
 .. math:: \\min_z \\|\\varphi(z) - P\\varphi(z)\\|^2 + \\lambda s^2 \\sum_j \\rho\\big((z_j - x_j)/s\\big),
 
-and says which ones it did not believe.
+and reports which pixels it treated as wrong.
 """
 
 # %%
@@ -74,7 +74,7 @@ repaired = {
 
 # %%
 # Mean squared errors (MSE) are those of all 100 digits, of which ten are drawn. In the last row, the pixels that the
-# robust loss did not believe are orange: most of the block of ink, and most of the salt and pepper.
+# robust loss treated as wrong are orange: most of the block of ink, and most of the salt and pepper.
 
 paper_and_stains = plt.get_cmap("gray_r").with_extremes(over="#E69F00")
 for title, (spoiled, (output, outliers)) in repaired.items():
@@ -85,7 +85,7 @@ for title, (spoiled, (output, outliers)) in repaired.items():
         f"spoiled\nMSE {error(spoiled):.3f}": spoiled,
         f"projected\nMSE {error(plain):.3f}": np.clip(plain, 0, 1),
         f"robust loss\nMSE {error(output):.3f}": np.clip(output, 0, 1),
-        "pixels it\ndid not believe": np.where(
+        "pixels treated\nas wrong": np.where(
             outliers, 2, spoiled
         ),  # values above one are drawn in orange
     }

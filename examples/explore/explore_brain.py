@@ -41,20 +41,19 @@ def make_volumes():
     ]
     noise = np.stack([gaussian_filter(rng.normal(size=shape), 1.0)[mask] for _ in y])
     return (
-        np.array(active)[y] + 3 * noise,
+        np.array(active)[y] + 0.4 * noise,
         np.array(["rest", "movement"])[y],
         np.arange(400) // 40,
         mask,
     )
 
 
-def standardized(volumes, runs):
-    """Without a linear trend, in deviations of each voxel, run by run."""
-    patterns = np.empty(volumes.shape)
+def without_trends(volumes, runs):
+    """The scans less the mean and the linear trend of each voxel in each run."""
+    changes = np.empty(volumes.shape)
     for run in np.unique(runs):
-        rows = detrend(volumes[runs == run], axis=0)
-        patterns[runs == run] = rows / np.maximum(rows.std(axis=0), 1e-12)
-    return patterns
+        changes[runs == run] = detrend(volumes[runs == run], axis=0)
+    return changes
 
 
 volumes, states, runs, mask = make_volumes()
@@ -62,7 +61,7 @@ volumes, states, runs, mask = make_volumes()
 # %%
 # The page. Click on a voxel to move the cuts. Under Walk, choose two states, and move the slider between them.
 
-X = standardized(volumes, runs)
+X = without_trends(volumes, runs)
 model = KernelPCA(30, gamma="median", landmarks=300, random_state=0).fit(X)
 page = explore(
     model,

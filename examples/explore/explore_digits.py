@@ -24,7 +24,7 @@ digits = load_digits()
 X, y, shape = digits.data / 16, digits.target, (8, 8)
 
 # %%
-# The model and its page. 300 landmarks carry the model, so that a browser finds pre-images between two of its frames.
+# The model and its page. The model has 300 landmarks, so that a browser finds a pre-image faster than it draws a frame.
 #
 # On the page below: move the pointer over the map. Under Denoise, erase the lower half of a digit: the model completes
 # it. Under Walk, go from one digit to another.

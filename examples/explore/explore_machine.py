@@ -2,7 +2,7 @@
 Explore what a support vector machine decides
 =============================================
 
-Where does a machine change its mind, and what do rows look like there? This script makes one web page of a support
+Where does the decision of a machine change, and what do rows look like there? This script makes one web page of a support
 vector machine on scikit-learn's 178 wines. The map shows the machine's own feature space; colours say which cultivar it
 decides for the row that lies at each place.
 
@@ -31,8 +31,8 @@ cultivar = [f"cultivar {number + 1}" for number in wine.target]
 machine = make_pipeline(StandardScaler(), SVC(gamma=0.05)).fit(wine.data, cultivar)
 
 # %%
-# Lines are where the decision changes. Point at one of them: the inspector shows a wine that the machine cannot decide
-# on, and by how much it decides at the pointer.
+# Lines are where the decision changes. Point at one of them: the inspector shows a wine between two classes, and
+# the value of the decision at the pointer.
 
 page = explore(
     machine,

@@ -4,8 +4,8 @@ Regression on a few basis functions
 
 Kernel ridge regression keeps a coefficient for every training point. `SparseGreedyRegressor` chooses a few of them as
 basis functions, each the one of 59 random candidates that leaves the smallest residual of the kernel, and fits only
-these: time and memory grow with the number of points, not with its square and cube, and predictions cost what the basis
-costs.
+these: time and memory grow with the number of points, not with its square and cube, and a prediction needs one kernel
+value per basis function.
 """
 
 # %%

@@ -33,8 +33,8 @@ X_train, X_test, y_train, y_test = train_test_split(
 machine = SVC(C=10).fit(X_train, y_train)
 
 # %%
-# The recipe. Half a pixel to each side is what these small images bear; `exact` warps them by splines, as steps along
-# tangents are right for smaller amounts only.
+# The recipe. Half a pixel to each side is as far as these small images can be moved; `exact` warps them by splines, because
+# steps along tangents are accurate for smaller amounts only.
 
 kinds = (TranslateX, TranslateY, Rotate, Scale)
 virtual = VirtualExamples(

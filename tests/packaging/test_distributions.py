@@ -10,10 +10,13 @@ import pytest
 from _project import ROOT, URLS
 
 import preimage
+from preimage.explorer._page import page_script, style_sheet
 
 # A megabyte and a half: far from PyPI's limit of 100 MB, and a picture or a data set more would be noticed. Sources
 # come with the records and pictures of the site, which tests read.
-LARGEST, LARGEST_SOURCES = 3 * 2**19, 10_000_000
+LARGEST, LARGEST_SOURCES = 1_500_000, 10_000_000
+# What the wheel has as one script and one style sheet.
+BUNDLED = ("preimage/explorer/assets/js/", "preimage/explorer/assets/css/", "preimage/explorer/assets/style.css")
 
 
 def tracked_files(*folders):
@@ -27,11 +30,33 @@ def tracked_files(*folders):
 def test_the_wheel_has_the_package_and_nothing_else(wheel):
     names = set(zipfile.ZipFile(wheel).namelist())
     package = {name for name in names if not name.startswith(f"preimage-{preimage.__version__}.dist-info/")}
-    assert {name.removeprefix("src/") for name in tracked_files("src/preimage")} <= package
+    sources = {name.removeprefix("src/") for name in tracked_files("src/preimage")}
+    bundled = {name for name in sources if name.startswith(BUNDLED)}
+    assert bundled and sources - bundled <= package and not bundled & package
     suffixes = {".py", ".js", ".css", ".html", ".typed"}
     assert {name for name in package if os.path.splitext(name)[1] not in suffixes} <= {"preimage/py.typed"}
     assert not {name for name in package if not name.startswith("preimage/") or "__pycache__" in name}
     assert {"preimage/py.typed", "preimage/explorer/assets/page.html"} <= package
+
+
+def test_pages_of_the_wheel_are_those_of_the_sources(wheel):
+    archive = zipfile.ZipFile(wheel)
+    for name, text in {"page.js": page_script(), "page.css": style_sheet()}.items():
+        assert archive.read(f"preimage/explorer/assets/{name}").decode() == text
+
+
+def test_an_installed_wheel_makes_the_same_page(wheel, tmp_path):
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path)
+    program = (
+        "import numpy as np, preimage; X = np.arange(40.0).reshape(10, 4) % 7; "
+        "print(preimage.__file__); print(preimage.explore(preimage.KernelPCA(2).fit(X), X).to_html())"
+    )
+    run = lambda folder: subprocess.run(
+        [sys.executable, "-c", program], env=os.environ | {"PYTHONPATH": str(folder)}, capture_output=True, check=True
+    ).stdout.split(b"\n", 1)
+    (theirs, page), (_, expected) = run(tmp_path), run(ROOT / "src")
+    assert theirs.decode().startswith(str(tmp_path)) and page == expected
 
 
 def test_the_wheel_has_licence_and_commands(wheel):
@@ -44,7 +69,16 @@ def test_the_wheel_has_licence_and_commands(wheel):
 def test_the_source_distribution_has_sources_and_what_their_tests_read(sdist):
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    wanted = {"pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "CITATION.cff", "PKG-INFO", "Makefile"}
+    wanted = {
+        "pyproject.toml",
+        "README.md",
+        "LICENSE",
+        "CHANGELOG.md",
+        "CITATION.cff",
+        "PKG-INFO",
+        "Makefile",
+        "hatch_build.py",
+    }
     assert wanted <= names
     assert tracked_files("src/preimage", "tests", "docs", "examples", "benchmarks") <= names
     # Neither what builds and runs leave behind, nor anything that is not under version control.

@@ -80,3 +80,12 @@ def test_parameters_of_earlier_versions_have_their_new_names():
         warnings.simplefilter("error")
         model = from_bytes(forged(library="0.2.0", eigensolver="dense", eigen_solver=None))
     assert model.eigen_solver == "dense" and not hasattr(model, "eigensolver")
+
+
+def test_parameters_that_a_later_scikit_learn_marks_as_not_given_have_their_default():
+    data = to_bytes(StandardScaler(with_mean=False).fit(X))
+    document = document_of(data)
+    document["value"]["state"]["with_std"] = "deprecated"
+    model = from_bytes(with_document(data, document))
+    assert model.with_std is True and model.with_mean is False
+    np.testing.assert_array_equal(model.transform(X), from_bytes(data).transform(X))

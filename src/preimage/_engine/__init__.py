@@ -1,1 +1,1 @@
-"""The machine room: arrays of any library, passes over rows, memory, threads, dense algebra, checks."""
+"""What all others use: arrays of any library, passes over rows, memory, threads, dense algebra, checks."""

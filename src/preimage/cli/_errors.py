@@ -12,7 +12,7 @@ class ExitCode(IntEnum):
     WRONG_USE = 2, "wrong use of the command"
     FILE = 3, "a file cannot be read or written"
     INTERRUPTED = 130, "interrupted"  # 128 + SIGINT, as shells report it
-    PIPE_CLOSED = 141, "nobody reads the output any more"  # 128 + SIGPIPE, as of any program in a pipe
+    PIPE_CLOSED = 141, "the program that read the output has ended"  # 128 + SIGPIPE, as of any program in a pipe
 
     meaning: str
 

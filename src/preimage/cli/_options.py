@@ -171,9 +171,9 @@ _KERNELS = KERNELS.on_command_line()
 Kernel = Annotated[Any, one_of(_KERNELS, f"One of {', '.join(_KERNELS)}.")]
 Degree = Annotated[int, option("N", "Degree of the polynomial kernel.", min=1)]
 Coef0 = Annotated[float, option("NUMBER", "Constant of the polynomial kernel.")]
-_LANDMARKS = "Points that carry the model; auto: none up to 20,000 rows, else 1,000; none: exact, in memory."
+_LANDMARKS = "Points on which the model is built; auto: none up to 20,000 rows, else 1,000; none: exact, in memory."
 Landmarks = Annotated[Any, option("N|auto|none", _LANDMARKS, count_of("landmarks"))]
-Seed = Annotated[int, option("N", "Seed of what is random.", min=0)]
+Seed = Annotated[int, option("N", "Seed of random choices.", min=0)]
 OutputFormat = Annotated[Any, option("FORMAT", "Format of the output, if its suffix does not say it.", output_format)]
 Mask = Annotated[Path | None, option("FILE", "Voxels of a NIfTI scan to take. (Default: what looks like a brain.)")]
 ArrayName = Annotated[str | None, option("NAME", "The array of an NPZ archive.", None, "--array")]
@@ -197,17 +197,19 @@ def _names(help: str) -> Any:
     return _table("A,B,...", help, parser=names)
 
 
-_SCALING = "Divide columns by their deviation. (Default: where deviations differ more than tenfold.)"
-_IMPUTE = "Fill missing values in: by those of their column, or as the command impute does."
+_SCALING = "Divide columns by their standard deviations. (Default: where these differ more than tenfold.)"
+_IMPUTE = "Fill in missing values: by the mean or median of their column, or (kernel) as the command impute does."
 
 
 @dataclass(frozen=True)
 class TableOptions:
     """How to read a table; None is guessed from its beginning. Columns are names, or numbers where there are none."""
 
-    columns: Annotated[Any, _names("Columns to take; numbers without header.")] = None
+    columns: Annotated[Any, _names("Columns that are values; their numbers, if there is no header.")] = None
     exclude: Annotated[Any, _names("Columns to leave out.")] = None
-    keep: Annotated[Any, _names("Columns to write next to the result; values only if --columns has them too.")] = None
+    keep: Annotated[
+        Any, _names("Columns to copy to the result (explore: to colour by); values only if --columns has them too.")
+    ] = None
     index: Annotated[
         str | None, _table(f"COLUMN|{NONE}", "The column that names rows: never a value, and kept in outputs.")
     ] = None
@@ -219,7 +221,7 @@ class TableOptions:
     encoding: Annotated[str | None, _table("NAME", "utf-8, latin-1, cp1252, utf-16, ...")] = None
     header: Annotated[bool | None, _table(None, "Whether the first line has names.", "--header/--no-header")] = None
     missing: Annotated[Any, _names("More marks of missing values.")] = None
-    comment: Annotated[str | None, _table(f"SIGN|{NONE}", "What begins lines to leave out, such as # or %.")] = None
+    comment: Annotated[str | None, _table(f"SIGN|{NONE}", "Leave out lines that begin so, such as # or %.")] = None
     skip: Annotated[int | None, _table("N", "Lines before the table.", min=0)] = None
     skip_footer: Annotated[int | None, _table("N", "Lines after the table.", min=0)] = None
     skip_ragged: Annotated[bool, _table(None, "Leave out lines with another number of values.", "--skip-ragged")] = (
@@ -228,9 +230,7 @@ class TableOptions:
     sheet: Annotated[str | None, _table("NAME", "Of an Excel file, or its number. (Default: the first.)")] = None
     columns_only: Annotated[
         bool,
-        _table(
-            None, "Print what every column was understood as, and do no more; no OUTPUT is needed.", "--columns-only"
-        ),
+        _table(None, "Print the kind and the use of every column, and stop; no OUTPUT is needed.", "--columns-only"),
     ] = False
     json: Annotated[bool, _table(None, "As --columns-only, in JSON.", "--json")] = False
 

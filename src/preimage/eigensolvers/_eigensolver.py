@@ -132,7 +132,7 @@ class Eigensolver(BaseEstimator, ABC):
     >>> isinstance(BlockKrylov(), Eigensolver)
     True
     >>> X = np.random.default_rng(0).normal(size=(200, 3))
-    >>> KernelPCA(2, eigensolver=BlockKrylov()).fit(X).eigen_result_.converged
+    >>> KernelPCA(2, eigen_solver=BlockKrylov()).fit(X).eigen_result_.converged
     True
     """
 

@@ -50,8 +50,7 @@ class KernelImputerCV(ReportsProgress, TransformerMixin, Estimator):
     are compared by the squared errors of some hundred entries, and the best quarter of them by those of some thousand.
 
     The candidates are widths and noises of the energy. Conditional means, which `KernelImputer` uses by default, are
-    compared with the best of them, and are chosen unless they are worse by more than two standard errors: a search is
-    not worse than no search.
+    compared with the best of them, and are chosen unless they are worse by more than two standard errors.
 
     Parameters
     ----------

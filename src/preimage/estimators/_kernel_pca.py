@@ -116,7 +116,7 @@ class KernelPCA(HasLandmarks, ComponentPictures):
     degree, coef0, kernel_params : int, default=3; float, default=1.0; dict or None
         Further parameters of named kernels, such as ``kernel_params={"nu": 0.5}`` of "matern".
     landmarks : None, int, str or LandmarkSelector, default=None
-        Points that carry the model: all rows, so many centres of clusters, or those of a selector of
+        Points on which axes are built: all rows, this number of cluster centres, or those of a selector of
         `preimage.landmarks`. "auto" decides by the number of rows.
     preimage : str or Preimage, default="auto"
         How `inverse_transform` and `denoise` find pre-images: by what suits the kernel, or a solver of

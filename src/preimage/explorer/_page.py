@@ -6,18 +6,17 @@ import hashlib
 import html
 import json
 import os
-import re
 from functools import cache
-from graphlib import CycleError, TopologicalSorter
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
-from posixpath import dirname, join, normpath
 from string import Template
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from preimage._engine.output_files import replacing
+from preimage.explorer._bundle import bundle, styles
 from preimage.explorer._precision import counted
 
 # Height of the page inside a notebook, in pixels: the map and the pre-image next to it, without scrolling.
@@ -116,17 +115,6 @@ def _range(numbers: list[int]) -> str:
     return f"{numbers[0]:,}" if len(numbers) == 1 else f"{numbers[0]:,} to {numbers[-1]:,}"
 
 
-@cache
-def asset(name: str) -> str:
-    """The text of a file, such as "js/main.js"."""
-    return (files("preimage.explorer") / "assets" / name).read_text(encoding="utf-8")
-
-
-def names_of(folder: str) -> list[str]:
-    """Names of the files in a folder, sorted."""
-    return sorted(each.name for each in (files("preimage.explorer") / "assets" / folder).iterdir())
-
-
 # Bytes at which arrays begin a multiple: what JavaScript's arrays of double precision ask for.
 ALIGNMENT = 8
 # More takes twice the time for one part in a hundred of the size.
@@ -185,61 +173,6 @@ def _escaped(text: str) -> str:
     return "".join(_ESCAPES.get(character, character) for character in text) if _ESCAPES.keys() & set(text) else text
 
 
-# What modules may say about each other: imports by name at the beginning of a line, exports of declarations.
-_IMPORT = re.compile(r'^import\s*\{([^}]*)\}\s*from\s*"([^"]+)";[ \t]*$', re.MULTILINE)
-_EXPORT = re.compile(r"^export\s+((?:async\s+)?function\*?|class|const)\s+(\w+)", re.MULTILINE)
-_LEFT_OVER = re.compile(r"^\s*(?:import|export)\b(?!\s*\()", re.MULTILINE)
-# Comments on lines of their own, a quarter of the modules, are for those who read these. No text has several lines, so
-# that none can have such a line.
-_COMMENT = re.compile(r"^[ \t]*(?://[^\n]*|/\*\*.*?\*/[ \t]*)\n", re.MULTILINE | re.DOTALL)
-
-
-@cache
-def bundle(entry: str) -> str:
-    """The module `entry` and those that it imports as one script, each in a scope of its own."""
-    sources: dict[str, str] = {}
-    needs: dict[str, list[str]] = {}
-    waiting = [entry]
-    while waiting:
-        name = waiting.pop()
-        if name in sources:
-            continue
-        sources[name] = asset(f"js/{name}")
-        needs[name] = [_resolved(name, path) for _, path in _IMPORT.findall(sources[name])]
-        waiting += needs[name]
-    try:
-        order = list(TopologicalSorter(needs).static_order())
-    except CycleError as error:
-        raise ValueError(f"Modules of the explorer import each other: {' → '.join(error.args[1])}.") from error
-    parts = [_scoped(name, sources[name]) for name in order]
-    return "\n".join(['"use strict";', "(() => {", *parts, "})();"])
-
-
-def _scoped(name: str, source: str) -> str:
-    """A module as a function that is called at once and returns what it exports."""
-
-    def constants(found: re.Match) -> str:
-        names = re.sub(r"\s+as\s+", ": ", found[1]).strip()
-        return f"const {{ {names} }} = {_variable(_resolved(name, found[2]))};"
-
-    exported = [found[1] for found in _EXPORT.findall(source)]
-    body = _EXPORT.sub(r"\1 \2", _IMPORT.sub(constants, _COMMENT.sub("", source)))
-    if _LEFT_OVER.search(body) or "</script" in body or any(line.count("`") % 2 for line in body.splitlines()):
-        raise ValueError(
-            f"The module {name} has an import or export that cannot be inlined, a text of several lines, or the end of "
-            "a script."
-        )
-    return f"const {_variable(name)} = (() => {{\n{body}\nreturn {{ {', '.join(exported)} }};\n}})();"
-
-
-def _variable(name: str) -> str:
-    return "module_" + re.sub(r"\W", "_", name.removesuffix(".js"))
-
-
-def _resolved(importer: str, path: str) -> str:
-    return normpath(join(dirname(importer), path))
-
-
 # Nothing is loaded and nothing is sent: scripts and styles are those with the given hashes, pictures are made here.
 _POLICY = (
     "default-src 'none'; script-src '{script}'; style-src '{style}'; img-src data: blob:; base-uri 'none'; "
@@ -250,8 +183,9 @@ _POLICY = (
 def page_of(header: dict[str, Any]) -> str:
     """The page that shows a header: a complete HTML document that refers to nothing outside itself."""
     data, arrays = encode(header)
-    script, style = bundle("main.js"), style_sheet()
-    return Template(asset("page.html")).substitute(
+    script, style = page_script(), style_sheet()
+    template = (_assets() / "page.html").read_text(encoding="utf-8")
+    return Template(template).substitute(
         title=html.escape(str(header["title"])),
         policy=_POLICY.format(script=_hash(script), style=_hash(style)),
         style=style,
@@ -262,10 +196,21 @@ def page_of(header: dict[str, Any]) -> str:
 
 
 @cache
+def page_script() -> str:
+    """The script of every page: wheels have it ready, and elsewhere it is made of the modules."""
+    ready = _assets() / "page.js"
+    return ready.read_text(encoding="utf-8") if ready.is_file() else bundle(_assets() / "js", "main.js")
+
+
+@cache
 def style_sheet() -> str:
-    """All styles: the common one, then those of views and panels in the order of their names."""
-    names = [name for name in names_of("css") if name.endswith(".css")]
-    return "\n".join([asset("style.css"), *[asset(f"css/{name}") for name in names]])
+    """The style sheet of every page, likewise."""
+    ready = _assets() / "page.css"
+    return ready.read_text(encoding="utf-8") if ready.is_file() else styles(_assets())
+
+
+def _assets() -> Traversable:
+    return files("preimage.explorer") / "assets"
 
 
 def _hash(text: str) -> str:

@@ -450,8 +450,9 @@ def inflation_report(
 
     - Signal: the area under the curve of decisions for samples of balanced folds, against 0.5. It does not depend on
       thresholds, which inflation makes useless. Samples are compared within their fold, because models without a single
-      sample decide against its class. "Yes" means that chance shows as much in one of 50 tables, "No sign of signal"
-      that areas of 0.75 or more are unlikely (level 0.05), and "Cannot tell" that samples are too few for either.
+      sample decide against its class. "Yes" means that without signal one table in 50 has such an area, "No sign of
+      signal" that areas of 0.75 or more are unlikely (level 0.05), and "Cannot tell" that samples are too few for
+      either.
     - Inflation: the ratio of the standard deviations of training values and of values of samples left out, with two
       standard errors to either side.
     - Correction: the gain in `scoring` by what `Renormalized` does, with its standard error. Recalls are

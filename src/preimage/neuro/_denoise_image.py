@@ -197,7 +197,7 @@ def denoise_image(
     """Denoise the scans of a 4D image by kernel PCA and pre-images.
 
     Voxels of the mask become columns, scans become rows, the estimator is fitted to them and denoises them, and the
-    rows become an image again. The scans are their own training set: where that is better beyond doubt, each scan is
+    rows become an image again. The scans are their own training set: where that is clearly better, each scan is
     denoised by a model that has not seen it.
 
     Parameters

@@ -57,6 +57,8 @@ MOST_TEXT = 64 * 2**20
 # parameters (kernels, solvers, selectors, ...) are values, which consist of their parameters.
 _OURS = ("estimators.", "inflation.", "model_selection.", "renormalization.")  # the last: in files of 0.2.0
 _LEARNING = (*_OURS, "sklearn.")
+# The default of scikit-learn's parameters that are about to go away, which versions before do not understand.
+_NOT_GIVEN = "deprecated"
 _NUMBERS = {
     "bool": np.bool_,
     **{f"{kind}{size}": getattr(np, f"{kind}{size}") for kind in ("int", "uint") for size in (8, 16, 32, 64)},
@@ -377,7 +379,7 @@ def _from_state(cls: type, name: str, state: dict[str, Any]) -> Any:
         state = renamed(cls.__name__, state, warns=False)
         parameters = set(_parameters_of(cls))
         wanted = parameters - set(_unsaved_parameters(cls, state))
-        given = {key: item for key, item in state.items() if key in wanted}
+        given = {key: _as_given(cls, key, item) for key, item in state.items() if key in wanted}
         learned = {key: item for key, item in state.items() if key not in wanted}
         lacking = wanted - set(given) - (_optional_parameters(cls) if name.startswith(_OURS) else set())
         if lacking or parameters & set(learned) or (learned and not name.startswith(_LEARNING)):
@@ -400,6 +402,12 @@ def _from_state(cls: type, name: str, state: dict[str, Any]) -> Any:
     plain: Any = object.__new__(cls)
     vars(plain).update(state)
     return plain
+
+
+def _as_given(cls: type, name: str, value: Any) -> Any:
+    """A parameter of a file, or its default where a later scikit-learn marks it as one that nobody gave."""
+    default = _parameters_of(cls)[name].default
+    return default if isinstance(value, str) and value == _NOT_GIVEN and default is not Parameter.empty else value
 
 
 @cache

@@ -194,9 +194,9 @@ class Distill(_MovedPoints):
 
     over points, coefficients and constants together, for all functions of a machine at once (R24). The norm of feature
     space, which the other reducers use, weighs all directions alike; predictions only need those where there are data
-    [1]_. A little of it keeps the functions together between the data as well: without it (μ = 0) the fit on 5,000
-    digits was half as good on others. Coefficients and constants are eliminated by least squares, points move by
-    L-BFGS. The inputs need no labels.
+    [1]_. A small weight μ of this norm keeps the functions close between the data as well; with μ = 0 the fit on
+    5,000 digits is half as good on other digits. Coefficients and constants are eliminated by least squares, points
+    move by L-BFGS. The inputs need no labels.
 
     Parameters
     ----------

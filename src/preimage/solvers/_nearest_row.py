@@ -29,8 +29,8 @@ class NearestRow(Preimage):
     r"""Pre-images among rows that are known: for any kernel, and the solver of kernels on objects.
 
     Finds, for each target Ψ, the candidate z with the smallest :math:`\rho(z) = \|\varphi(z) - \Psi\|^2` (P1). The
-    candidates are training rows, or rows of your own. There is no other row to fall for: results are inputs that exist,
-    such as words, and never averages.
+    candidates are training rows, or rows of your own. Results are always inputs that exist, such as
+    words, and never averages.
 
     With `variants`, a function that makes a list of similar objects of one (all texts with one letter changed, say),
     the search goes on from the best candidate to the best of its variants as long as these are nearer.

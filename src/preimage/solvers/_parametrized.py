@@ -70,7 +70,7 @@ class Parametrized(TargetSolver):
     r"""Pre-images among the members of a family, :math:`z = g(t)`.
 
     Minimises :math:`\rho(g(t)) = \|\varphi(g(t)) - \Psi\|^2` over the parameters t: how far a picture is moved, weights
-    of a mixture, or the arguments of any function [1]_. What is found can be named, and is always a member. The descent
+    of a mixture, or the arguments of any function [1]_. The result is always a member, with its parameters. The descent
     is L-BFGS in the parameters, with the chain rule of (P14) where the kernel has a gradient and differences where it
     has none. It begins at starts of the family that have nearer images than those around them, and at the
     member nearest to the training row with the nearest image. No result is farther than any of the starts, nor, for one

@@ -158,7 +158,7 @@ def test_gaps_are_filled_in_as_the_command_impute_does(tmp_path, route):
     save(holes, tmp_path / "holes.csv")
     done("impute", tmp_path / "holes.csv", tmp_path / "filled.csv")
     said = done("denoise", tmp_path / "holes.csv", tmp_path / "a.csv", *options, "--impute", "kernel")
-    assert "2 missing values are filled in as in rows that are like theirs" in said
+    assert "2 missing values are filled in from similar rows" in said
     done("denoise", tmp_path / "filled.csv", tmp_path / "b.csv", *options)
     a, b = (written(tmp_path / name)[["a", "b", "c"]].to_numpy() for name in ("a.csv", "b.csv"))
     np.testing.assert_allclose(a / SCALES, b / SCALES, atol=1e-9)

@@ -52,9 +52,11 @@ class Compress(_options.Options):
     output: Annotated[Path, argument("OUT", f"The small model: {', '.join(OUTPUT_FORMATS)}.")]
     points: Annotated[int | None, option("N", "Points to keep. (Default: as few as --tolerance allows.)", min=1)] = None
     data: Annotated[Path | None, option("FILE", f"Rows like those to be predicted: {FORMATS}.")] = None
-    label: Annotated[str | None, option("COLUMN", "Column of the data with labels; without, the model's own.")] = None
+    label: Annotated[
+        str | None, option("COLUMN", "Column of the data with labels. (Default: what MODEL predicts.)")
+    ] = None
     tolerance: Annotated[
-        float | None, option("T", "Accepted drop of the score; without data, error. (Default: 0.005.)", min=0)
+        float | None, option("T", "Accepted drop of the score, or error without --data. (Default: 0.005.)", min=0)
     ] = None
     method: Annotated[Any, one_of(METHODS, HELP_OF_METHODS)] = "auto"
     float32: Annotated[bool, option(None, "Single precision: half the size.", None, "--float32")] = False

@@ -56,7 +56,7 @@ VALUES = {"row": "column", "picture": "pixel"}
 class Denoise(_options.Options):
     """Denoise a table, a folder of pictures or a brain scan (NIfTI) by kernel PCA.
 
-    What is left at "auto" is chosen on the training data, without clean data: see DenoisingSearch.
+    Options that are "auto" are chosen on the training data by DenoisingSearch, which needs no clean data.
     """
 
     input: Annotated[Path, argument("INPUT", f"Noisy data: {FORMATS}; one sample per row.")]
@@ -70,18 +70,18 @@ class Denoise(_options.Options):
     fit_to: _options.FitTo = None
     noise: Annotated[
         Any,
-        option("NUMBER", "Expect Gaussian noise of this deviation; training data are clean.", _options.positive),
+        option("NUMBER", "Training data are clean; expect Gaussian noise of this deviation.", _options.positive),
     ] = None
     criterion: Annotated[
         Literal["auto", "sure", "masked"],
-        option(None, "How to judge candidates without clean data: Stein's estimate, or guesses of hidden columns."),
+        option(None, "How to judge candidates without clean data: Stein's estimate, or predictions of hidden columns."),
     ] = "auto"
     cross_fit: Annotated[
         Any,
         option(
             "auto|N|none",
-            "Denoise training rows by models fitted without them, in N folds; auto: in 5 where that is better beyond "
-            "doubt.",
+            "Denoise training rows by models fitted without them, in N folds; auto: in 5 where the estimated error is "
+            "clearly smaller.",
             count_of("folds from 2 on", 2),
         ),
     ] = AUTO
@@ -378,12 +378,12 @@ class Denoise(_options.Options):
         if report["expected_error"] is not None:
             say(_expectation(report))
         elif report.get("criterion") == "masked":
-            say("How far off the result is cannot be estimated: parameters were chosen by guesses of hidden values.")
+            say("The error of the result cannot be estimated: parameters were chosen by predictions of hidden values.")
         if report.get("clipped"):
             say(
                 f"{report['clipped']:.0%} of the values lie at the ends of their range, as clipping leaves them. The "
                 "noise that it removed had a mean that is lost: dark and bright parts stay less dark and bright than "
-                "they were, and how far off the result is cannot be estimated."
+                "they were, and the error of the result cannot be estimated."
             )
         if left := report["rows"] - report["converged"]:
             reasons = ", ".join(report["not_converged"])

@@ -46,7 +46,7 @@ KIND_OF = {"image_shape": "image", "mask": "volume"}
 
 @dataclass(frozen=True, kw_only=True)
 class Explore(KernelOptions):
-    """Make one web page of a table, pictures or a brain scan, to explore kernel PCA of them: no server, no network.
+    """Make one web page with kernel PCA of a table, pictures or a brain scan; it needs no server and no network.
 
     --keep names more columns to colour by; other columns stay out of the page. --gamma auto is the median rule.
     """
@@ -58,7 +58,7 @@ class Explore(KernelOptions):
     ] = None
     components: _options.Components = "20"
     widths: Annotated[
-        Any, option("A,B,...", "More models, of these γ or rules, and a slider for them.", _options.gammas)
+        Any, option("A,B,...", "Further models with these γ or rules, and a slider between them.", _options.gammas)
     ] = None
     model: Annotated[Path | None, option("FILE", "Fit nothing: show a model of --save-model or of its save(FILE).")] = (
         None
@@ -71,7 +71,9 @@ class Explore(KernelOptions):
         Any, option("HxW", "Rows of a table are pictures of this height and width.", _options.image_shape)
     ] = None
     title: Annotated[str | None, option("TEXT", "Above the page. (Default: the input.)")] = None
-    points: Annotated[int, option("N", "Points that carry the model in the page; more are compressed.", min=1)] = 300
+    points: Annotated[
+        int, option("N", "Largest number of points of the model in the page; a larger model is compressed.", min=1)
+    ] = 300
     samples: Annotated[int, option("N", "Rows that the page draws at most.", min=1)] = 5000
     about: Annotated[
         Path | None, option("FILE", "For pictures, scans and arrays: a table with --label and --keep.")

@@ -49,9 +49,9 @@ FIGURE_ROWS = 2000
 
 @dataclass(frozen=True, kw_only=True)
 class Impute(_options.Options):
-    """Fill in the gaps of a table: as in the rows that are like theirs. Values that are there stay.
+    """Fill in the missing values of a table from similar rows. Known values stay as they are.
 
-    Values are hidden and filled in to say how far off filled ones are, by column. An interrupted run leaves
+    To estimate the errors of filled values, known values are hidden and filled in. An interrupted run leaves
     OUTPUT.part; the same command continues it.
     """
 

@@ -39,7 +39,7 @@ MODELS = {"KernelPCA": "Kernel PCA", "PCA": "PCA", "SVC": "A support vector mach
 
 @dataclass(frozen=True, kw_only=True)
 class Inflation(_options.Options):
-    """Say whether few samples with many variables tell classes apart, and whether a correction helps with new ones.
+    """Check whether a model of few samples with many variables holds for new ones, and whether a correction helps.
 
     A model fits the rows that it knows better than new ones: their values vary too much (variance inflation). Every row
     is left out in turn to see by how much. --gamma auto is the median rule, for svc scikit-learn's "scale".
@@ -48,13 +48,13 @@ class Inflation(_options.Options):
     input: Annotated[Path, argument("DATA", f"One sample per row: {FORMATS}.")]
     label: _options.Label = None
     group: Annotated[
-        str | None, option("COLUMN", "Column with what belongs together and is left out together: patient, run.")
+        str | None, option("COLUMN", "Column with groups, such as patients or runs, whose rows are left out together.")
     ] = None
     estimator: Annotated[
         Literal["auto", "svc", "kernel_pca", "pca"],
         option(
             None,
-            "Whose values are looked at: decisions of a support vector machine, or components. auto: the former with "
+            "Which values are checked: decisions of a support vector machine, or components. auto: the former with "
             "--label, the latter without it, or with --components or --landmarks.",
         ),
     ] = "auto"
@@ -120,7 +120,7 @@ class Inflation(_options.Options):
         return KernelPCA(components, gamma=gamma, landmarks=self.landmarks, random_state=self.seed)
 
     def _samples(self) -> tuple[Array, Array | None, Array | None]:
-        """The rows of a file, their classes, and what belongs together; the columns of the latter are no values."""
+        """The rows of a file, their classes and their groups, whose columns are no values."""
         options, group, groups = self.table, self.group, None
         if group is not None and format_of(self.input) in TABLES:
             options = replace(options, exclude=(*(options.exclude or ()), group))

@@ -29,9 +29,9 @@ SHOWN = 10
 
 @dataclass(frozen=True, kw_only=True)
 class Outliers(_options.Options):
-    """Say how unusual each row of a table is, measured by the others, and which rows are outliers.
+    """Say how unusual each row of a table is, compared with the others, and which rows are outliers.
 
-    With --contamination auto the most unusual row in twenty is called an outlier. --gamma auto is p5.
+    With --contamination auto about one row in twenty, the most unusual ones, is an outlier. --gamma auto is p5.
     """
 
     input: Annotated[Path, argument("INPUT", f"A table that fits in memory: {SOURCE_FORMATS}.")]
@@ -42,7 +42,7 @@ class Outliers(_options.Options):
         Any,
         option(
             "auto|FRACTION",
-            "How many of the rows are outliers, such as 0.05, which finds groups of them; auto: not known.",
+            "Fraction of the rows that are outliers, such as 0.05; finds groups of outliers as well. auto: unknown.",
             _options.contamination,
         ),
     ] = AUTO

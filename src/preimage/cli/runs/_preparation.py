@@ -30,7 +30,7 @@ FEWEST_ROWS_TO_CHOOSE = 20
 WAYS = {
     "mean": "with the mean of their column",
     "median": "with the median of their column",
-    "kernel": "as in rows that are like theirs",
+    "kernel": "from similar rows",
 }
 IMPUTERS = (SimpleImputer, KernelImputer)
 
