@@ -257,6 +257,9 @@ class KernelImputer(ReportsProgress, TransformerMixin, Estimator):
     array([[0.8, 0.6, 7. ]])
     """
 
+    _named_elsewhere = {
+        "predict_proba": "call category_probabilities(X), one array for each column of categories.",
+    }
     _parameter_constraints = {
         "n_components": [Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="neither"), None],
         **KERNEL_CONSTRAINTS,
