@@ -186,8 +186,8 @@ class KernelPCA(HasLandmarks, ComponentPictures):
 
     _takes_objects = True
     _named_elsewhere = {
-        "lambdas_": "read eigenvalues_, as in scikit-learn since 1.0.",
-        "alphas_": "read eigenvectors_, as in scikit-learn since 1.0.",
+        "lambdas_": "read eigenvalues_, as in scikit-learn.",
+        "alphas_": "read eigenvectors_, as in scikit-learn.",
         "components_": "axes lie in feature space. eigenvectors_ are their coefficients on the rows of the fit, and "
         "component_preimages() are inputs that lie along them.",
     }
