@@ -130,7 +130,7 @@ class Columns:
         """Which rows have all entries of the valid columns."""
         found = np.ones(X.shape[0], dtype=bool)
         for column in np.flatnonzero(self.is_valid):
-            found &= np.array([not is_nan(each) for each in entries_of(X, column)], dtype=bool)
+            found &= np.array([not is_nan(each) for each in entries_of(X, int(column))], dtype=bool)
         return found
 
     def in_numbers(self, X: Rows) -> Rows:
