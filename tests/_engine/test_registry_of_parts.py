@@ -28,6 +28,12 @@ def test_an_unknown_name_is_refused_with_all_names():
         SHAPES["circle"]
 
 
+@pytest.mark.parametrize("name", ["Square", "SQUARE", "sqare"])
+def test_a_name_that_is_nearly_right_is_suggested(name):
+    with pytest.raises(ValueError, match=rf"Unknown shape '{name}' \(did you mean 'square'\?\); known are"):
+        SHAPES[name]
+
+
 @pytest.mark.parametrize(("name", "said"), [("square", "side, colour"), ("pair", "it has none")])
 def test_a_parameter_that_a_part_does_not_have_is_refused_with_those_that_it_has(name, said):
     with pytest.raises(ValueError, match=f"{name}' has no parameter 'radius'.*{said}"):

@@ -277,7 +277,81 @@ class TestLives:
         assert search.category_probabilities(HOLES)[0].shape == (N, 4)
 
 
+TRUTH_VALUES = {
+    "objects": lambda known, values: pd.Series([bool(v) if k else None for k, v in zip(known, values)], dtype=object),
+    "NaN among objects": lambda known, values: pd.Series(
+        [bool(v) if k else np.nan for k, v in zip(known, values)], dtype=object
+    ),
+    "boolean": lambda known, values: pd.Series(
+        [bool(v) if k else pd.NA for k, v in zip(known, values)], dtype="boolean"
+    ),
+}
+
+
+class TestTruthValues:
+    """They are true or false where they are missing, not a number in between, and keep their type."""
+
+    @pytest.mark.parametrize("kind", TRUTH_VALUES)
+    @pytest.mark.parametrize("said", ["from_dtype", ["d"]])
+    def test_of_pandas(self, said, kind):
+        known = ~MISSING[:, 3]
+        frame = pd.DataFrame(HOLES[:, [0, 2]], columns=["a", "c"])
+        frame["d"] = TRUTH_VALUES[kind](known, X[:, 3])
+        model = KernelImputer(categorical_features=said).set_output(transform="pandas")
+        found = model.fit_transform(frame)["d"]
+        assert found.dtype == frame["d"].dtype
+        assert all(type(value) in (bool, np.bool_) for value in found)
+        assert np.array_equal(found[known].astype(float), X[known, 3])
+        assert np.mean(found[~known].astype(float) == X[~known, 3]) > 0.8
+        assert_allclose(model.category_probabilities(frame)[0].sum(axis=1), 1)
+
+    def test_of_polars(self):
+        polars = pytest.importorskip("polars")
+        known = ~MISSING[:, 3]
+        entries = [bool(value) if k else None for k, value in zip(known, X[:, 3])]
+        frame = polars.DataFrame({"a": X[:, 0], "c": X[:, 2], "d": entries})
+        found = KernelImputer().set_output(transform="polars").fit_transform(frame)["d"]
+        assert found.dtype == polars.Boolean and found.null_count() == 0
+        assert np.mean(found.to_numpy()[~known] == X[~known, 3]) > 0.8
+
+    def test_a_value_that_training_rows_did_not_have_is_none_to_refuse(self):
+        frame = pd.DataFrame({"a": X[:, 0], "d": np.ones(N, dtype=bool)})
+        frame.loc[0, "a"] = np.nan
+        model = KernelImputer().set_output(transform="pandas").fit(frame)
+        queries = pd.DataFrame({"a": [np.nan, 0.0], "d": [False, True]})
+        found = model.transform(queries)
+        assert list(found["d"]) == [False, True] and np.isfinite(found["a"]).all()
+
+    def test_they_are_numbers_if_that_is_said(self):
+        frame = pd.DataFrame({"a": X[:, 0], "d": TRUTH_VALUES["boolean"](~MISSING[:, 3], X[:, 3])})
+        found = KernelImputer(categorical_features=None).fit_transform(frame)[:, 1]
+        assert len(set(found)) > 5
+
+
+class TestObjects:
+    def test_known_objects_stay_what_they_are(self):
+        frame = pd.DataFrame({"a": X[:, 0], "n": pd.Series([None, *range(1, N)], dtype=object)})
+        found = KernelImputer().set_output(transform="pandas").fit_transform(frame)["n"]
+        assert all(type(value) is int for value in found[1:]) and np.isfinite(found[0])
+
+    def test_other_words_in_complete_rows_come_back(self):
+        model = KernelImputer(categorical_features=["b"]).set_output(transform="pandas").fit(in_words(HOLES))
+        queries = in_words(X[:4]).astype({"a": float})
+        queries.loc[1, "b"], queries.loc[2, "b"] = "huge", "tiny"
+        assert list(model.transform(queries)["b"]) == list(queries["b"])
+        queries.loc[0, "a"] = np.nan
+        found = model.transform(queries)
+        assert list(found["b"]) == list(queries["b"]) and np.isfinite(found["a"]).all()
+        queries.loc[2, "a"] = np.nan
+        with pytest.raises(ValueError, match=r"of column 'b'; got tiny\. Mark"):
+            model.transform(queries)
+
+
 class TestRefusals:
+    def test_a_text_in_place_of_a_list_of_columns(self):
+        with pytest.raises(ValueError, match=r"got the text 'b'. Of one column, write categorical_features=\['b'\]"):
+            KernelImputer(categorical_features="b").fit(in_words(HOLES))
+
     @pytest.mark.parametrize("said", [[4], [-1], [True, False], ["b"], [0.5], [[1]], "dtype", 3])
     def test_columns_that_are_not_there(self, said):
         with pytest.raises(ValueError, match="categorical_features"):

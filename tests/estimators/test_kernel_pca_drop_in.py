@@ -1,5 +1,7 @@
 """What code written for scikit-learn's KernelPCA relies on."""
 
+import pickle
+import re
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 
@@ -12,7 +14,7 @@ from sklearn.decomposition import KernelPCA as Peer
 from sklearn.exceptions import NotFittedError
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from preimage import KernelPCA, compress
+from preimage import KernelImputer, KernelNoveltyDetector, KernelPCA, compress
 from preimage.estimators._kernel_input import repeated
 from preimage.exceptions import RankWarning
 from preimage.kernels import Gaussian, Prepared, as_kernel
@@ -345,3 +347,49 @@ def test_two_ways_back_at_once(X):
 def test_impossible_numbers_of_components_to_denoise_with(count, cross_fit, X):
     with pytest.raises(ValueError, match="n_components must be between 1 and 4; got"):
         KernelPCA(4, gamma=0.5).fit(X).denoise(X, n_components=count, cross_fit=cross_fit)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
+def test_coordinates_of_the_training_rows_are_an_attribute(kernel):
+    X = np.random.default_rng(0).normal(size=(40, 3)) + 5
+    options = {"kernel": kernel, "fit_inverse_transform": True, "alpha": 0.1}
+    ours, theirs = KernelPCA(3, **options).fit(X), Peer(3, **options).fit(X)
+    assert_allclose(np.abs(ours.X_transformed_fit_), np.abs(theirs.X_transformed_fit_), rtol=1e-6, atol=1e-5)
+    weighted = KernelPCA(3).fit(X, sample_weight=np.arange(1.0, 41))
+    assert_allclose(weighted.X_transformed_fit_, weighted.transform(X), atol=1e-9)
+    with pytest.raises(AttributeError, match="coordinates of all rows, and this KernelPCA has landmarks"):
+        _ = KernelPCA(3, landmarks=10).fit(X).X_transformed_fit_
+
+
+@pytest.mark.parametrize(
+    ("model", "name", "instead"),
+    [
+        (KernelPCA(2), "lambdas_", "eigenvalues_"),
+        (KernelPCA(2), "alphas_", "eigenvectors_"),
+        (KernelPCA(2), "components_", "component_preimages()"),
+        (KernelNoveltyDetector(), "labels_", "fit_predict(X)"),
+        (KernelNoveltyDetector(), "decision_scores_", "-left_out_scores_"),
+        (KernelNoveltyDetector(), "threshold_", "-offset_"),
+        (KernelNoveltyDetector(), "predict_proba", "left_out_scores_"),
+        (KernelImputer(), "predict_proba", "category_probabilities(X)"),
+    ],
+)
+def test_names_of_other_libraries_are_answered_with_ours(model, name, instead):
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    for each in (model, clone(model).fit(X)):
+        assert not hasattr(each, name)
+        with pytest.raises(AttributeError, match=rf"{type(model).__name__} has no {name}: .*{re.escape(instead)}"):
+            getattr(each, name)
+    assert name not in dir(model)
+
+
+def test_other_attributes_fail_as_they_always_did():
+    model = KernelPCA(2)
+    with pytest.raises(AttributeError, match=r"'KernelPCA' object has no attribute 'nonsense'"):
+        _ = model.nonsense
+    with pytest.raises(AttributeError, match="is not fitted yet and has no X_fit_"):
+        _ = model.X_fit_
+    with pytest.raises(AttributeError, match="fit with fit_inverse_transform=True"):
+        _ = model.fit(np.random.default_rng(0).normal(size=(9, 2))).dual_coef_
+    copied = pickle.loads(pickle.dumps(model))
+    assert copied.n_components == 2 and not hasattr(copied, "lambdas_")

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.base import clone
 
 from preimage import SparseGreedyClassifier, SparseGreedyRegressor, load
 from preimage._engine.arrays import to_numpy
@@ -214,3 +215,38 @@ def test_streams_have_no_intervals_and_nothing_of_a_fit_before():
     for ask in (model.predict_interval, lambda given: model.predict(given, return_std=True)):
         with pytest.raises(ValueError, match="a stream keeps no rows"):
             ask(rows[:2])
+
+
+@pytest.mark.parametrize(
+    ("model", "targets"),
+    [
+        (SparseGreedyRegressor(30, gamma=0.5, alpha=0.1), T),
+        (SparseGreedyClassifier(30, gamma=0.5, alpha=0.1), Y),
+        (SparseGreedyClassifier(30, gamma=0.5, alpha=0.1, loss="logistic"), Y),
+    ],
+    ids=["regression", "squared", "logistic"],
+)
+def test_a_stream_goes_on_from_a_file_at_the_row_where_it_stopped(model, targets, tmp_path):
+    options = {"classes": ["a", "b", "c"]} if targets is Y else {}
+    whole = clone(model)
+    for part in PARTS:
+        whole.partial_fit(X[part], targets[part], **options)
+    for part in PARTS[:2]:
+        model.partial_fit(X[part], targets[part], **options)
+    model.save(tmp_path / "stream.safetensors")
+    again = load(tmp_path / "stream.safetensors")
+    assert again.n_samples_seen_ == model.n_samples_seen_ == 200
+    for part in PARTS[2:]:
+        assert again.n_samples_seen_ == part[0]
+        again.partial_fit(X[part], targets[part])
+    assert again.n_samples_seen_ == 300
+    assert_allclose(again.expansion_.coefficients, whole.expansion_.coefficients, rtol=1e-9, atol=1e-12)
+    assert clone(model).fit(X, targets).n_samples_seen_ == 300
+
+
+def test_iterators_are_refused_with_what_learns_from_them():
+    blocks = lambda: (X[part] for part in PARTS)
+    with pytest.raises(TypeError, match=r"fit cannot read an iterator.*partial_fit\(X, y\) with one block"):
+        SparseGreedyRegressor(30).fit(blocks(), T)
+    with pytest.raises(TypeError, match=r"fit cannot read an iterator.*memory map or a Dask array"):
+        SparseGreedyClassifier(30, loss="hinge").fit(blocks(), Y)

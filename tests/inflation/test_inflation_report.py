@@ -9,7 +9,7 @@ from sklearn.decomposition import PCA
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC
+from sklearn.svm import SVC, SVR
 
 from preimage import KernelPCA, Renormalized, inflation_report
 from preimage.inflation import linear_leave_one_out
@@ -191,3 +191,25 @@ def test_errors_say_what_is_missing():
         inflation_report(SVC(), WIDE)
     with pytest.raises(TypeError, match=r"inflation_report corrects .* has no decision_function"):
         inflation_report(GaussianNB(), WIDE, np.arange(40) % 2)
+    with pytest.raises(TypeError, match=r"no decision_function\. Probabilities alone .*TunedThresholdClassifierCV"):
+        inflation_report(GaussianNB(), WIDE, np.arange(40) % 2)
+    with pytest.raises(TypeError, match=r"has no transform\. Predictions of a regressor are not corrected\. Take Kern"):
+        inflation_report(SVR(), WIDE, RNG.normal(size=40))
+
+
+def test_labels_that_are_no_classes_are_refused_by_name():
+    classes = np.where(np.arange(40) % 3, "healthy", "ill").astype(object)
+    with pytest.raises(ValueError, match=r"one class per row of X; got \d+ rows and 40 classes\. .*pass X\.T"):
+        inflation_report(SVC(), WIDE.T, classes)
+    with pytest.raises(ValueError, match=r"got 40 rows and 39 classes\. Leave out rows without a class"):
+        inflation_report(SVC(), WIDE, classes[:39])
+    for hole in (None, np.nan):
+        with pytest.raises(ValueError, match=r"y has none in 2 of 40 rows, the first is row 5\. Leave these rows out"):
+            inflation_report(SVC(), WIDE, [hole if i in (5, 9) else each for i, each in enumerate(classes)])
+    with pytest.raises(ValueError, match=r"needs classes as y; got numbers such as .*40 different ones.*np.digitize"):
+        inflation_report(SVC(), WIDE, RNG.normal(size=40))
+
+
+def test_the_text_has_the_probability_of_such_a_signal_by_chance():
+    report = inflation_report(PCA(3), WIDE, np.arange(40) % 2, n_permutations=0)
+    assert f"(p = {report.signal.p_value:.2g})" in report.answers["signal"] and report.answers["signal"] in str(report)

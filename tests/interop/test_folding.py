@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.decomposition import KernelPCA as TheirKernelPCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -34,7 +35,14 @@ from sklearn.linear_model import (
 from sklearn.model_selection import GridSearchCV
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, RobustScaler, StandardScaler
+from sklearn.preprocessing import (
+    MaxAbsScaler,
+    MinMaxScaler,
+    Normalizer,
+    QuantileTransformer,
+    RobustScaler,
+    StandardScaler,
+)
 from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR, OneClassSVM
 
 from preimage import EmpiricalKernelMap, KernelPCA, OrientedKernelPCA, SemiSupervisedKernelPCA, compress
@@ -293,6 +301,59 @@ def test_calibrated_and_frozen_and_searched():
     search = GridSearchCV(CalibratedClassifierCV(SVC(), ensemble=False, cv=2), {"estimator__C": [1, 5]}, cv=2)
     small = compress(search.fit(X, y), len(X), method="select")
     assert_allclose(small.predict_proba(Z), search.predict_proba(Z), **CLOSE)
+
+
+def predictions(machine, Z):
+    return machine.output.predict(machine(Z))
+
+
+SCALED_TARGETS = {
+    "SVR": lambda: SVR(C=10),
+    "pipeline": lambda: make_pipeline(StandardScaler(), SVR(C=10)),
+    "kernel PCA and ridge": lambda: make_pipeline(KernelPCA(6, gamma=0.3), StandardScaler(), Ridge()),
+    "search": lambda: GridSearchCV(SVR(), {"C": [1, 10]}, cv=2),
+}
+
+
+@pytest.mark.parametrize("scaler", [StandardScaler(), MinMaxScaler((-1, 2)), RobustScaler(), None], ids=repr)
+@pytest.mark.parametrize("inside", SCALED_TARGETS)
+def test_scaled_targets(inside, scaler):
+    X, Z = inputs(6)
+    y = 1e4 + 300 * targets(X, 6)
+    for columns in (y, y[:, None]):
+        model = TransformedTargetRegressor(SCALED_TARGETS[inside](), transformer=scaler)
+        quietly(model, X, columns)
+        found, expected = predictions(machine_of(model), Z), model.predict(Z)
+        assert_allclose(found, expected, rtol=1e-9)
+        assert found.shape == expected.shape
+    linear = make_pipeline(KernelPCA(6, gamma=0.3), TransformedTargetRegressor(Ridge(), transformer=scaler)).fit(X, y)
+    assert_allclose(predictions(machine_of(linear), Z), linear.predict(Z), rtol=1e-9)
+
+
+def test_several_scaled_targets():
+    X, Z = inputs(6)
+    Y = np.c_[targets(X, 6), 1e4 - 300 * targets(X, 5), targets(X, 4) / 100]
+    model = TransformedTargetRegressor(KernelRidge(kernel="rbf", gamma=0.3), transformer=StandardScaler()).fit(X, Y)
+    assert_allclose(predictions(machine_of(model), Z), model.predict(Z), rtol=1e-9)
+
+
+def test_machines_of_scaled_targets_are_compressed_and_trained_again():
+    X, Z = inputs(6)
+    y = 1e4 + 300 * targets(X, 6)
+    model = TransformedTargetRegressor(make_pipeline(StandardScaler(), SVR(C=10)), transformer=StandardScaler())
+    small = compress(model.fit(X, y), X=X, y=y, tolerance=0.05)
+    assert [name for name, _ in small.steps] == ["standardscaler", "svr"]
+    assert isinstance(small[-1].estimator, TransformedTargetRegressor) and small[-1].is_retrained_
+    assert np.std(small.predict(Z) - model.predict(Z)) < 0.3 * y.std()
+    assert small.score(X, y) > model.score(X, y) - 0.1
+
+
+def test_targets_transformed_by_functions_are_refused():
+    X, _ = inputs(6)
+    for options in ({"func": np.log, "inverse_func": np.exp}, {"transformer": QuantileTransformer(n_quantiles=20)}):
+        model = TransformedTargetRegressor(SVR(), **options).fit(X, 5 + np.abs(targets(X, 6)))
+        with pytest.raises(TypeError, match=r"TransformedTargetRegressor transforms targets by .*Scalers can"):
+            compress(model, 5)
 
 
 def test_ensembles_of_calibrated_classifiers_are_refused():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from for_each import for_each
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.compose import ColumnTransformer
+from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.decomposition import PCA, IncrementalPCA, TruncatedSVD
 from sklearn.decomposition import KernelPCA as TheirKernelPCA
 from sklearn.feature_selection import SelectKBest, VarianceThreshold, f_classif
@@ -25,6 +25,7 @@ from sklearn.preprocessing import (
     MaxAbsScaler,
     MinMaxScaler,
     Normalizer,
+    OneHotEncoder,
     PolynomialFeatures,
     PowerTransformer,
     QuantileTransformer,
@@ -105,6 +106,7 @@ MACHINES = {
     "calibrated": (CalibratedClassifierCV(SVC(), ensemble=False), NAMES),
     "SVR": (SVR(), Y),
     "NuSVR": (NuSVR(), Y),
+    "scaled targets": (TransformedTargetRegressor(SVR(C=10), transformer=StandardScaler()), 100 * Y),
     "OneClassSVM": (OneClassSVM(nu=0.3), None),
     "KernelRidge": (KernelRidge(kernel="rbf", gamma=0.3), Y),
     "two outputs": (KernelRidge(kernel="rbf", gamma=0.3), np.c_[Y, -2 * Y]),
@@ -253,3 +255,18 @@ def test_columns_of_a_frame_are_found_by_their_names():
     found = run(to_onnx(model))
     np.testing.assert_allclose(found["decision"], model.decision_function(queries), atol=2e-5)
     np.testing.assert_array_equal(run(to_onnx(model, X=queries))["label"], model.predict(queries))
+
+
+def test_rows_of_words_are_refused_with_the_part_to_export():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": X[:, 0], "b": X[:, 1], "c": NAMES})
+    columns = ColumnTransformer([("1", StandardScaler(), ["a", "b"]), ("2", OneHotEncoder(sparse_output=False), ["c"])])
+    model = make_pipeline(columns, SVC()).fit(frame, THREE > 0)
+    with pytest.raises(ValueError, match=r"one array of numbers.*could not convert.*to_onnx\(model\[1:\]"):
+        to_onnx(model, X=frame)
+    encoded = model[:1].transform(frame)
+    proto = to_onnx(model[1:], X=encoded)
+    found = runtime.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"]).run(
+        ["label"], {"X": encoded.astype(np.float32)}
+    )[0]
+    np.testing.assert_array_equal(found, model.predict(frame))

@@ -81,6 +81,11 @@ def test_unknown_rules_are_refused(gamma):
         resolve_gamma(gamma, np.eye(3))
 
 
+def test_a_rule_that_is_nearly_right_is_suggested():
+    with pytest.raises(ValueError, match=r"'reconstruction' in KernelPCA.*'relevance'.*did you mean 'median'"):
+        resolve_gamma("medain", np.eye(3))
+
+
 def test_bad_conventions_are_refused():
     with pytest.raises(ValueError, match="known: gamma"):
         gamma_from_width(1.0, "width")

@@ -156,3 +156,26 @@ def test_kernel_pca_takes_the_dot_product_on_any_number_of_columns(rng):
         X = rng.normal(size=(20, d))
         ours = KernelPCA(1, kernel=np.dot).fit(X).transform(X)
         assert_allclose(ours, KernelPCA(1, kernel=Linear()).fit(X).transform(X), atol=1e-8)
+
+
+def test_both_forms_of_a_gradient_give_the_same_pre_images(rng):
+    of_rows = lambda z, x: -(z - x) * gaussian_of_rows(z, x)
+    of_matrices = lambda Z, X, weights: Gaussian(0.5).gradient(Z, X, weights)
+    X = rng.normal(size=(25, 3))
+    answers = [
+        KernelPCA(4, kernel=CallableKernel(gaussian_of_rows, gradient_function=each), preimage="gradient")
+        .fit(X)
+        .denoise(X[:4])
+        for each in (of_rows, of_matrices)
+    ]
+    assert_allclose(*answers, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "gradient",
+    [lambda z, x: gaussian_of_rows(z, x), lambda z, x: np.ones((2, 2)), lambda Z, X, weights: weights @ X[:, :1]],
+)
+def test_a_gradient_of_another_shape_is_refused(gradient, rng):
+    kernel = CallableKernel(gaussian_of_rows, gradient_function=gradient)
+    with pytest.raises(ValueError, match=r"must return the gradient by its first argument, of shape .*two rows"):
+        kernel.gradient(rng.normal(size=(2, 3)), rng.normal(size=(4, 3)), np.ones((2, 4)))

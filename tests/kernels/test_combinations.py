@@ -101,6 +101,9 @@ def test_only_positive_integer_powers(exponent):
 def test_only_kernels_and_numbers_are_added():
     with pytest.raises(TypeError, match="combines a kernel with another kernel or a number"):
         Gaussian() + "3"
+    for combine in (lambda: Gaussian() + np.dot, lambda: np.dot * Gaussian()):
+        with pytest.raises(TypeError, match=r"A function becomes a kernel by CallableKernel\(dot\)"):
+            combine()
 
 
 @pytest.mark.parametrize("number", [3, 0.5, np.float64(2.0), np.int64(4), -1.5])

@@ -84,6 +84,18 @@ def test_function_with_gradient_keeps_the_contract():
     check_kernel(CallableKernel(lambda X, Y: X @ Y.T, gradient_function=gradient), sparse_inputs=False)
 
 
+@pytest.mark.parametrize("takes", ["rows", "matrices"])
+def test_function_with_the_gradient_of_two_rows_keeps_the_contract(takes):
+    def gradient(z, x):
+        return -0.6 * (z - x) * np.exp(-0.3 * np.sum((z - x) ** 2))
+
+    functions = {
+        "rows": lambda x, y: np.exp(-0.3 * np.sum((x - y) ** 2)),
+        "matrices": lambda X, Y: Gaussian(0.3)(X, Y),
+    }
+    check_kernel(CallableKernel(functions[takes], gradient_function=gradient))
+
+
 def test_contract_of_a_plain_function():
     check_kernel(lambda x, y: np.minimum(x, y).sum())
     with pytest.raises(ValueError, match="symmetric"):

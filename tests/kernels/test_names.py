@@ -1,14 +1,15 @@
 """Names, functions and parameters of scikit-learn."""
 
 import re
+import warnings
 
 import numpy as np
 import pytest
 from all_estimators import public_estimators
 from numpy.testing import assert_allclose
-from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
+from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels, rbf_kernel
 
-from preimage import KernelPCA
+from preimage import KernelImputer, KernelNoveltyDetector, KernelPCA, SparseGreedyRegressor
 from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels import KERNELS, CallableKernel, Gaussian, Laplacian, Matern, Polynomial, as_kernel
 
@@ -84,6 +85,47 @@ def test_functions_take_parameters(rng):
     X = rng.normal(size=(6, 4))
     kernel = as_kernel(lambda x, y, power: np.dot(x, y) ** power, kernel_params={"power": 3})
     assert_allclose(kernel(X), (X @ X.T) ** 3)
+
+
+def exponential(x, y, gamma=1.0):
+    return np.exp(gamma * np.dot(x, y))
+
+
+@pytest.mark.parametrize("gamma", ["relevance", "median", "p5", "scale", "auto", "reconstruction", "nonsense"])
+@pytest.mark.parametrize("kernel", [np.dot, exponential, rbf_kernel])
+def test_a_rule_for_the_width_of_a_function_is_refused(kernel, gamma):
+    with pytest.raises(ValueError, match=rf"gamma='{gamma}' has no effect.*is the function.*kernel_params"):
+        as_kernel(kernel, gamma=gamma)
+
+
+@pytest.mark.parametrize("model", [KernelPCA(2), SparseGreedyRegressor(5), KernelImputer(), KernelNoveltyDetector()])
+def test_estimators_refuse_widths_of_columns_of_a_function(model, rng):
+    X = rng.normal(size=(20, 3))
+    with pytest.raises(ValueError, match=r"gamma='relevance' has no effect.*is the function"):
+        model.set_params(kernel=exponential, gamma="relevance").fit(X, X[:, 0])
+
+
+def test_a_number_that_a_function_does_not_get_is_ignored_as_in_scikit_learn(rng):
+    X = rng.normal(size=(8, 3))
+    with pytest.warns(UserWarning, match=r"gamma=0.3 is ignored.*kernel_params=\{'gamma': 0.3\}"):
+        kernel = as_kernel(exponential, gamma=0.3)
+    assert_allclose(kernel(X), np.exp(X @ X.T))
+    # Nobody expects it of a function without such a parameter, and of one that has it already.
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert_allclose(as_kernel(np.dot, gamma=0.3)(X), X @ X.T)
+        given = as_kernel(exponential, gamma=0.3, kernel_params={"gamma": 0.5})
+        assert_allclose(given(X), np.exp(0.5 * X @ X.T))
+
+
+@pytest.mark.parametrize("name", ["linear", "cosine", "additive_chi2", "precomputed"])
+def test_kernels_without_a_width_ignore_rules_that_exist(name):
+    for gamma in ("median", "p5", "scale", "reconstruction", 0.3, None):  # of a grid over kernels and widths
+        as_kernel(name, gamma=gamma)
+    with pytest.raises(ValueError, match=r"gamma must be.*'medain' \(did you mean 'median'"):
+        as_kernel(name, gamma="medain")
+    with pytest.raises(ValueError, match=rf"gamma='relevance'.*kernel='{name}' has no width.*'rbf'"):
+        as_kernel(name, gamma="relevance")
 
 
 def test_functions_without_gradient_say_so(rng):

@@ -7,6 +7,7 @@ imported where scikit-learn's settings are read.
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,17 @@ class FrameLibrary(ABC):
     @abstractmethod
     def holds(self, dtype: Any) -> str | None:
         """`TEXT`, `TIMES`, `OBJECTS`, which may be numbers, or None for columns of numbers and truth values."""
+
+    @abstractmethod
+    def is_of_truth_values(self, dtype: Any) -> bool:
+        """Whether a type of columns is that of truth values, with or without missing ones."""
+
+    def has_truth_values(self, column: Any) -> bool:
+        """Whether the known entries of a series are truth values, by its type, or one by one if they are objects."""
+        if self.holds(column.dtype) != OBJECTS:
+            return self.is_of_truth_values(column.dtype)
+        known = [each for each in self.entries(column) if not is_missing(each)]
+        return bool(known) and all(isinstance(each, (bool, np.bool_)) for each in known)
 
     @abstractmethod
     def floating_type(self, dtype: Any) -> str:
@@ -102,6 +114,9 @@ class Pandas(FrameLibrary):
         if types.is_numeric_dtype(dtype) or types.is_bool_dtype(dtype) or types.is_complex_dtype(dtype):
             return None
         return TEXT if types.is_string_dtype(dtype) else TIMES
+
+    def is_of_truth_values(self, dtype: Any) -> bool:
+        return not is_category(dtype) and self.module.api.types.is_bool_dtype(dtype)
 
     def floating_type(self, dtype: Any) -> str:
         name = str(dtype)
@@ -159,6 +174,9 @@ class Polars(FrameLibrary):
         if dtype.is_numeric() or dtype in (self.module.Boolean, self.module.Null):
             return None
         return TIMES if dtype.is_temporal() else TEXT
+
+    def is_of_truth_values(self, dtype: Any) -> bool:
+        return dtype == self.module.Boolean
 
     def floating_type(self, dtype: Any) -> str:
         return "float32" if dtype == self.module.Float32 else "float64"
@@ -263,11 +281,34 @@ def _as_it_was(library: FrameLibrary, source: Any, values: np.ndarray) -> Any:
         return source
     if str(source.dtype).lower() in (*SINGLE, *DOUBLE):  # which round
         return None
+    if library.holds(source.dtype) == OBJECTS:
+        values = _with_known_objects(library.entries(source), values)
     try:
         found = library.converted(values, source.dtype)
     except (TypeError, ValueError, OverflowError):
         return None
     return found if _are_equal(library.entries(found), values) else None
+
+
+def _with_known_objects(entries: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """A column of objects in which only missing entries are filled; truth values among truth values."""
+    is_known = np.array([not is_missing(each) for each in entries], dtype=bool)
+    known = entries[is_known]
+    if not is_known.any() or not _are_equal(known, values[is_known]):
+        return values
+    filled = values[~is_known]
+    if all(isinstance(each, (bool, np.bool_)) for each in known) and np.isin(filled, [0, 1]).all():
+        filled = filled.astype(bool)
+    found = entries.copy()
+    found[~is_known] = filled.tolist()
+    return found
+
+
+def is_missing(value: Any) -> bool:
+    """Whether an entry of a column of objects is None, NaN, or the missing value of pandas."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, Real) and bool(value != value)
 
 
 def _are_equal(entries: np.ndarray, values: np.ndarray) -> bool:

@@ -1,7 +1,8 @@
 """Parts that have a name: one registry per kind, from which constructors, texts, tests and the command line derive."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cached_property
 from inspect import signature
 from typing import Any, Generic, TypeVar
@@ -85,7 +86,8 @@ class Registry(Generic[T]):
         if name in self:
             return self._by_name[name]
         also = f", or {self.also}" if self.also else ""
-        raise ValueError(f"Unknown {self.kind} {name!r}; known are {', '.join(map(repr, self.names))}{also}.")
+        nearest = nearest_name(name, self.names)
+        raise ValueError(f"Unknown {self.kind} {name!r}{nearest}; known are {', '.join(map(repr, self.names))}{also}.")
 
     def made(self, name: Any, **parameters: Any) -> T:
         """The part that a name means, with parameters that it must have."""
@@ -94,3 +96,9 @@ class Registry(Generic[T]):
     def on_command_line(self) -> tuple[str, ...]:
         """Names that the command line offers."""
         return tuple(part.name for part in self.parts if part.on_command_line)
+
+
+def nearest_name(name: Any, names: Collection[str]) -> str:
+    """For messages, " (did you mean 'rbf'?)", or nothing where no name is near to what was written."""
+    found = get_close_matches(name.lower(), names, 1) if isinstance(name, str) else []
+    return f" (did you mean {found[0]!r}?)" if found else ""

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import fields, is_dataclass, replace
 from functools import wraps
 from sys import getrefcount
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -80,6 +80,15 @@ class Estimator(Saved, BaseEstimator):
     #: Methods whose results have the columns of the inputs, and those of them that change no entry but missing ones.
     _in_input_space: frozenset[str] = IN_INPUT_SPACE
     _completing: frozenset[str] = frozenset({"impute"})
+    #: Attributes that other libraries, or older versions of scikit-learn, have for the same, and what to read instead.
+    _named_elsewhere: dict[str, str] = {}
+
+    if not TYPE_CHECKING:  # or any attribute would be one of all estimators
+
+        def __getattr__(self, name: str) -> Any:
+            if name in type(self)._named_elsewhere:
+                raise AttributeError(f"{type(self).__name__} has no {name}: {type(self)._named_elsewhere[name]}")
+            return object.__getattribute__(self, name)  # which says again why there is none
 
     def __init_subclass__(cls, **options: Any) -> None:
         for name, method in _own_methods(cls):

@@ -19,6 +19,8 @@ from preimage.estimators._missing_entries import is_nan, known_entries
 # Most categories of a column, as many as scikit-learn's gradient boosting takes: names and numbers of rows have more,
 # and every category is a column of the model.
 MOST_CATEGORIES = 255
+# Truth values as numbers.
+TRUTH = np.array([0.0, 1.0])
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class Columns:
 
     @classmethod
     def of(cls, who: str, missing_values: Any, categorical_features: Any, X: Rows) -> "Columns":
-        """Of the rows that an imputer is fitted to, with the categories that are text."""
+        """Of the rows that an imputer is fitted to, with the categories that are text or truth values."""
         X = _with_shape(X, categorical_features)
         d = X.shape[1] if len(getattr(X, "shape", ())) == 2 else 0
         found = is_categorical(categorical_features, X, who) if d else None
@@ -59,13 +61,17 @@ class Columns:
         values = [None if is_lazy(X) else _objects(X, column) for column in columns.numbers]
         named = zip(columns.numbers, values, strict=True)
         categories = [np.zeros(0) if each is None else columns._distinct(each, column) for column, each in named]
+        # Both of them, also where the training rows have one: nobody is surprised by the other.
+        truth = [truth_values(X, column) for column in columns.numbers]
+        categories = [np.array([False, True]) if two else found for two, found in zip(truth, categories, strict=True)]
         return replace(columns, categories=categories)
 
     def with_codes(self, X: Rows, names: Any) -> "Columns":
         """With the categories that are numbers, in validated rows X."""
-        is_open = [found.dtype.kind != "O" for found in self.categories]
+        is_open = [found.dtype.kind not in "Ob" for found in self.categories]
         seen = iter(_categories(X, self.numbers[is_open], self.missing_values) if any(is_open) else ())
         categories = [next(seen) if each else found for each, found in zip(is_open, self.categories, strict=True)]
+        categories = [TRUTH if found.dtype.kind == "b" else found for found in categories]
         named = replace(self, categories=categories, names=names)
         for column, found in zip(self.numbers, categories, strict=True):
             if found.size > MOST_CATEGORIES:
@@ -98,6 +104,34 @@ class Columns:
     def indicators(self, center: Array = None, scale: Array = None) -> Indicators:
         """Which columns of coded rows belong together; with their scaling, for what needs it."""
         return Indicators(len(self.numeric), tuple(each.size for each in self.codes.values()), center, scale)
+
+    def with_words_of(self, X: Rows) -> "Columns":
+        """With further words in rows without a gap, which are returned as they are; others are an error."""
+        if self.is_categorical is None or len(getattr(X, "shape", ())) != 2 or X.shape[1] != self.is_valid.size:
+            return self
+        categories, is_complete = list(self.categories), None
+        for place, column in enumerate(self.numbers):
+            known = self.categories[place]
+            values = _objects(X, column, is_text=True) if known.dtype.kind == "O" and not is_lazy(X) else None
+            if values is None:
+                continue
+            known_words = set(known)
+            unseen = np.array([not is_nan(each) and each not in known_words for each in values], dtype=bool)
+            if not unseen.any():
+                continue
+            is_complete = self._without_gaps(X) if is_complete is None else is_complete
+            if not is_complete[unseen].all():
+                odd = values[unseen & ~is_complete][0]
+                raise self._unseen(self._name(column, X), known, odd)
+            categories[place] = np.array([*known, *dict.fromkeys(values[unseen])], dtype=object)
+        return replace(self, categories=categories)
+
+    def _without_gaps(self, X: Rows) -> np.ndarray:
+        """Which rows have all entries of the valid columns."""
+        found = np.ones(X.shape[0], dtype=bool)
+        for column in np.flatnonzero(self.is_valid):
+            found &= np.array([not is_nan(each) for each in entries_of(X, int(column))], dtype=bool)
+        return found
 
     def in_numbers(self, X: Rows) -> Rows:
         """Rows as given with numbers for text and the categories of data frames."""
@@ -217,7 +251,7 @@ class Columns:
 
     def _unseen(self, name: str, categories: Array, value: Any) -> ValueError:
         """What is said about a category that the training rows did not have."""
-        shown = [each if isinstance(each, str) else f"{float(each):g}" for each in (*categories[:8], value)]
+        shown = [f"{each:g}" if isinstance(each, Real) else str(each) for each in (*categories[:8], value)]
         known = ", ".join(shown[:-1]) + (", ..." if len(categories) > 8 else "")
         return ValueError(
             f"{self.who} was fitted to the categories {known} of column {name}; got {shown[-1]}. Mark such entries as "
@@ -234,7 +268,15 @@ def is_categorical(categorical_features: Any, X: Rows, who: str) -> np.ndarray |
         return None
     names = list(X.columns) if hasattr(X, "columns") else None
     if isinstance(categorical_features, str):
-        found = np.array([names is not None and is_category(dtype) for dtype in getattr(X, "dtypes", ())], dtype=bool)
+        if categorical_features != "from_dtype":
+            raise ValueError(
+                f"{who} needs categorical_features to be 'from_dtype', None, or a list of columns; got the text "
+                f"{categorical_features!r}. Of one column, write categorical_features=[{categorical_features!r}]."
+            )
+        types = () if names is None else X.dtypes
+        found = np.array([is_category(dtype) for dtype in types], dtype=bool)
+        if names is not None:
+            found |= np.array([truth_values(X, column) for column in range(len(names))], dtype=bool)
         return found if found.any() else None
     said, d = np.asarray(categorical_features), X.shape[1]
     found = np.zeros(d, dtype=bool)
@@ -286,6 +328,18 @@ def _objects(X: Rows, column: int, is_text: bool = False) -> np.ndarray | None:
         return None
     found[np.array([is_nan(value) for value in found], dtype=bool)] = np.nan
     return found
+
+
+def truth_values(X: Rows, column: int) -> bool:
+    """Whether the known entries of a column of a data frame are truth values."""
+    library = frame_library(X)
+    return library is not None and library.has_truth_values(library.column(X, column))
+
+
+def entries_of(X: Rows, column: int) -> np.ndarray:
+    """Entries of a column as objects."""
+    library = frame_library(X)
+    return X[:, column] if library is None else library.entries(library.column(X, column))
 
 
 def _with_columns(X: Rows, columns: dict[int, np.ndarray]) -> Rows:

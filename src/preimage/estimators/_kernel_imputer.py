@@ -154,9 +154,9 @@ class KernelImputer(ReportsProgress, TransformerMixin, Estimator):
     categorical_features : "from_dtype", list of int, bool or str, or None, default="from_dtype"
         Columns whose entries are categories: their numbers, a mask of all columns, or names in a data frame, as in
         scikit-learn's `HistGradientBoostingClassifier`. Categories are numbers or, in data frames and arrays of
-        objects, text; at most 255 per column. "from_dtype" is the columns of a data frame with pandas' type "category".
-        Filled entries are categories of the training rows, and results have text where X has it. Other categories in
-        rows with missing entries are an error.
+        objects, text; at most 255 per column. "from_dtype" is the columns of a data frame with a type of categories,
+        and those of truth values, which get one of the two. Filled entries are categories of the training rows, and
+        results have text where X has it. Other categories in rows with missing entries are an error.
     sample_posterior : bool, default=False
         Whether results are drawn at random from what the missing entries may be, instead of their conditional means: as
         in scikit-learn's `IterativeImputer`, for multiple imputation with several values of `random_state`. Fits then
@@ -257,6 +257,9 @@ class KernelImputer(ReportsProgress, TransformerMixin, Estimator):
     array([[0.8, 0.6, 7. ]])
     """
 
+    _named_elsewhere = {
+        "predict_proba": "call category_probabilities(X), one array for each column of categories.",
+    }
     _parameter_constraints = {
         "n_components": [Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="neither"), None],
         **KERNEL_CONSTRAINTS,
@@ -266,7 +269,7 @@ class KernelImputer(ReportsProgress, TransformerMixin, Estimator):
         "landmarks": [Interval(Integral, 1, None, closed="left"), str, LandmarkSelector, None],
         "min_value": [Real, "array-like", None],
         "max_value": [Real, "array-like", None],
-        "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
+        "categorical_features": [str, "array-like", None],
         "sample_posterior": ["boolean"],
         "missing_values": [MissingValues()],
         "add_indicator": ["boolean"],
@@ -375,7 +378,7 @@ class KernelImputer(ReportsProgress, TransformerMixin, Estimator):
     def transform(self, X: Rows) -> Array:
         """X with missing entries filled, shape (q, number of columns with a known entry); lazy for a Dask array."""
         check_is_fitted(self)
-        columns, like = self._columns(), self.center_
+        columns, like = self._columns().with_words_of(X), self.center_
         # Imputers by energy that earlier versions fitted with `sample_posterior` fill in the most likely entries.
         fill = self._drawn_once if self.sample_posterior and self.method_ == CONDITIONAL else self._fill
         rows = check_incomplete(self, columns.in_numbers(X), reset=False, like=like)
@@ -389,7 +392,7 @@ class KernelImputer(ReportsProgress, TransformerMixin, Estimator):
             return self._with_indicators(valid, observed)
 
         with limited_memory(self.max_memory, like):
-            return self._in_words(map_incomplete(self, answer, rows, like, self.missing_values))
+            return self._in_words(map_incomplete(self, answer, rows, like, self.missing_values), columns)
 
     @within_n_jobs
     def sample(self, X: Rows, n_draws: int = 5) -> Array:
@@ -634,9 +637,11 @@ class KernelImputer(ReportsProgress, TransformerMixin, Estimator):
     def _indicators(self) -> Indicators:
         return self._columns().indicators(self.center_, self.scale_)
 
-    def _in_words(self, filled: Array) -> Any:
+    def _in_words(self, filled: Array, columns: Columns | None = None) -> Any:
         """A result with categories as they were given."""
-        return filled if self.is_categorical_ is None else self._columns().in_words(filled, self.keep_empty_features)
+        if self.is_categorical_ is None:
+            return filled
+        return (columns or self._columns()).in_words(filled, self.keep_empty_features)
 
     def _with_indicators(self, filled: Array, observed: Array) -> Array:
         """Filled valid columns, with zeros for empty ones if they are kept, and indicators of missing entries."""

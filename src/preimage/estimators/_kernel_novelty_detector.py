@@ -172,6 +172,14 @@ class KernelNoveltyDetector(HasLandmarks, ReportsProgress, OutlierMixin, Estimat
     """
 
     _takes_objects = True
+    _named_elsewhere = {
+        "labels_": "call fit_predict(X), or predict(X) of the fitted detector; outliers are -1.",
+        "decision_scores_": "read -left_out_scores_, which is high for outliers.",
+        "negative_outlier_factor_": "read left_out_scores_, which is low for outliers.",
+        "threshold_": "read -offset_, the threshold of -score_samples(X).",
+        "predict_proba": "scores have no probabilities; np.mean(detector.left_out_scores_ < score) is the fraction of "
+        "training rows that are more unusual.",
+    }
     _parameter_constraints = {
         "contamination": [Interval(Real, 0, 0.5, closed="right"), StrOptions({"auto"})],
         **KERNEL_CONSTRAINTS,

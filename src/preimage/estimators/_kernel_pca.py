@@ -144,6 +144,8 @@ class KernelPCA(HasLandmarks, ComponentPictures):
         The kernel with its parameters fixed, and its width.
     subspace_, X_fit_, route_, landmarks_ : Subspace, array, {"exact", "landmarks"}, Landmarks or None
         Axes and mean in feature space, the points that they are made of, and where these come from.
+    X_transformed_fit_ : array of shape (n, `n_components_`)
+        Coordinates of the rows of the fit, computed when it is read; without landmarks.
     component_indices_ : integer array of shape (m,)
         Row numbers of the landmarks, where they are rows of X.
     relevance_, has_column_widths_
@@ -183,6 +185,12 @@ class KernelPCA(HasLandmarks, ComponentPictures):
     landmarks_: Landmarks | None
 
     _takes_objects = True
+    _named_elsewhere = {
+        "lambdas_": "read eigenvalues_, as in scikit-learn.",
+        "alphas_": "read eigenvectors_, as in scikit-learn.",
+        "components_": "axes lie in feature space. eigenvectors_ are their coefficients on the rows of the fit, and "
+        "component_preimages() are inputs that lie along them.",
+    }
     _parameter_constraints = {
         "n_components": [
             Interval(Integral, 1, None, closed="left"),
@@ -704,6 +712,13 @@ class KernelPCA(HasLandmarks, ComponentPictures):
     def X_fit_(self) -> Array:
         self._require_fitted("X_fit_")
         return self.subspace_.frame.points
+
+    @property
+    def X_transformed_fit_(self) -> Array:
+        self._require_fitted("X_transformed_fit_")
+        if self.route_ != "exact":
+            raise AttributeError("X_transformed_fit_ are coordinates of all rows, and this KernelPCA has landmarks.")
+        return self.subspace_.coordinates(self.subspace_.frame.points)
 
     @property
     def dual_coef_(self) -> Array:

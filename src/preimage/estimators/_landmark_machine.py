@@ -22,6 +22,7 @@ from preimage._engine.validation import (
     check_targets,
     check_weights,
     generator,
+    refuse_stream,
 )
 from preimage._models.machines import KernelMachine, OneVsRest, Output, Regression, determination
 from preimage.estimators._classifier import AnyDeviceClassifierMixin, require_classes
@@ -99,6 +100,10 @@ class LandmarkMachine(HasLandmarks, ReportsProgress, Estimator, ABC):
         self
         """
         check_parameters(self)
+        remedy = "Pass a memory map or a Dask array, which are read block by block."
+        if hasattr(self, "partial_fit"):
+            remedy = "Call partial_fit(X, y) with one block and its targets after the other."
+        refuse_stream(self, X, "fit", remedy)
         rows = self._read(X, y, sample_weight)
         targets = self._targets(rows.y)
         fitted, landmarks = self._solve_on(rows, self._select(rows.kernel, rows.inputs), targets)

@@ -179,7 +179,7 @@ def learn(estimator: Any, batch: Batch, kernel: Kernel, selector: LandmarkSelect
     estimator.alpha_, estimator.alphas_, estimator.loo_errors_ = alpha, None, None
     estimator.objective_, estimator.duality_gap_, estimator.n_iter_ = None, None, stream.fit.n_iter
     estimator.left_out_curve_ = estimator.refinement_losses_ = None  # those of a fit before would be of another model
-    estimator.left_out_curve_ = None
+    estimator.n_samples_seen_ = stream.n_rows
     estimator._regression = stream.regression
 
 

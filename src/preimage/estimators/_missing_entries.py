@@ -9,6 +9,7 @@ import numpy as np
 
 from preimage._engine.arrays import array_namespace, as_points, is_lazy, take_rows, to_numpy, with_rows
 from preimage._engine.finite import current_method, working_method
+from preimage._engine.frames import is_missing
 from preimage._engine.rows import map_rows
 from preimage._engine.typing import Array, Rows
 from preimage._engine.validation import check_lazy_points, check_points, check_same_device, is_stream
@@ -18,9 +19,7 @@ from preimage.estimators._estimator import LAZY_ROWS
 
 def is_nan(missing_values: Any) -> bool:
     """Whether a `missing_values` parameter stands for NaN: NaN itself, None, or the missing value of pandas."""
-    if missing_values is None or type(missing_values).__name__ == "NAType":
-        return True
-    return isinstance(missing_values, Real) and bool(missing_values != missing_values)
+    return is_missing(missing_values)
 
 
 def check_incomplete(estimator: Any, X: Rows, *, reset: bool, min_samples: int = 1, like: Array = None) -> Rows:

@@ -111,6 +111,7 @@ class SparseGreedyModel(LandmarkMachine):
     left_out_curve_: LeftOutCurve | None
     refinement_losses_: np.ndarray | None
     n_iter_: int
+    n_samples_seen_: int
     _regression: LandmarkRidge | None
     fit_intercept: bool
     refine: int
@@ -202,6 +203,7 @@ class SparseGreedyModel(LandmarkMachine):
 
     def _solve_on(self, rows: LabelledRows, landmarks: Landmarks, targets: np.ndarray) -> tuple[Any, Landmarks]:
         self.left_out_curve_ = self.refinement_losses_ = None
+        self.n_samples_seen_ = targets.shape[0]
         is_automatic = is_auto(self.landmarks) and len(landmarks) > 0
         if is_automatic and self.loss == SQUARED:
             fitted = self._least_squares(rows, landmarks, targets)
@@ -382,6 +384,8 @@ class SparseGreedyRegressor(PredictiveIntervals, ValuesOfMachine, SparseGreedyMo
         The points, their row numbers, and the trace that they leave.
     component_indices_ : integer array of shape (m,)
         Row numbers of the landmarks, where they are rows of X.
+    n_samples_seen_ : int
+        Rows of the fit, or of all batches so far, without those of weight zero: where a stream that stopped goes on.
     residual_fraction_ : float
         Fraction of the trace of the kernel that the landmarks leave: what the model cannot express of the full network.
     expansion_ : Expansion
@@ -610,7 +614,8 @@ class SparseGreedyClassifier(ClassesOfMachine, SparseGreedyModel):
     objective_, duality_gap_ : arrays, or None
         One number per function, and one for all with loss="logistic".
     landmarks_, component_indices_, residual_fraction_, expansion_, intercept_, alpha_, alphas_, loo_errors_,
-    left_out_curve_, refinement_losses_, n_iter_, kernel_, relevance_, has_column_widths_, n_features_in_
+    left_out_curve_, refinement_losses_, n_iter_, n_samples_seen_, kernel_, relevance_, has_column_widths_,
+    n_features_in_
         As in `SparseGreedyRegressor`; errors are those of the targets ±1.
 
     See Also

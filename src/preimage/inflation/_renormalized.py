@@ -5,7 +5,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier, is_regressor
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags, column_or_1d, get_tags
@@ -42,9 +42,17 @@ def check_correctable(who: str, estimator: Any, y: Targets) -> None:
     """Whether there is something to correct, and what is needed for it."""
     needed = "decision_function" if is_classifier(estimator) else "transform"
     if not hasattr(estimator, needed):
+        remedy = "Take KernelPCA or PCA for components, SVC or LogisticRegression for classes."
+        if is_classifier(estimator) and hasattr(estimator, "predict_proba"):
+            remedy = (
+                "Probabilities alone are not corrected: scikit-learn's TunedThresholdClassifierCV moves their "
+                "threshold. SVC, LogisticRegression and discriminants have decision values."
+            )
+        elif is_regressor(estimator):
+            remedy = "Predictions of a regressor are not corrected. " + remedy
         raise TypeError(
             f"{who} corrects the scores of a transformer or the decision values of a classifier; {estimator!r} has no "
-            f"{needed}."
+            f"{needed}. {remedy}"
         )
     if is_classifier(estimator) and y is None:
         raise ValueError(f"{who}({estimator!r}) requires y to be passed, but the target y is None.")

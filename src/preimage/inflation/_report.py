@@ -8,8 +8,10 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_consistent_length
+from sklearn.utils.multiclass import type_of_target
 
 from preimage._engine.finite import gives_finite_numbers
+from preimage._engine.frames import is_missing
 from preimage._engine.progress import progress_bar
 from preimage._engine.typing import Array, Rows, Seed, Targets
 from preimage._engine.validation import count_rows, generator, require_on_host
@@ -103,10 +105,13 @@ class Findings:
     def on_signal(self) -> str:
         if self.signal is None:
             return "Unknown without classes; give y."
-        area = f"The AUC on samples left out is {self.signal.auc:.2f} ± {self.signal.standard_error:.2f}"
-        if self.signal.verdict == YES:
+        signal = self.signal
+        area = (
+            f"The AUC on samples left out is {signal.auc:.2f} ± {signal.standard_error:.2f} (p = {signal.p_value:.2g})"
+        )
+        if signal.verdict == YES:
             return f"Yes. {area}; 0.50 is chance."
-        if self.signal.verdict == NO:
+        if signal.verdict == NO:
             return f"No sign of signal. {area}, so that {USEFUL_AREA:.2f} or more is unlikely; 0.50 is chance."
         return f"Cannot tell from so few samples. {area}; 0.50 is chance."
 
@@ -483,7 +488,7 @@ def inflation_report(
     Returns
     -------
     InflationReport
-        Prints as a text; its attributes are listed below.
+        Prints as a text; its attributes, such as ``signal.p_value``, `ratios` and `gain`, are listed below.
 
     See Also
     --------
@@ -511,6 +516,7 @@ def inflation_report(
     check_correctable("inflation_report", estimator, y)
     rng = generator(random_state)
     X = X if hasattr(X, "shape") else np.asarray(X)
+    _check_classes(X, y, is_classifier(estimator))
     check_consistent_length(X, y, sample_weight, groups)
     weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     if weights is not None and (weights.shape != (count_rows(X),) or not (weights > 0).all()):
@@ -522,6 +528,33 @@ def inflation_report(
         if is_classifier(model):
             return _report_on_classifier(model, X, y, options)
         return _report_on_transformer(model, X, y, options, classifier, n_permutations)
+
+
+def _check_classes(X: Rows, y: Targets, are_needed: bool) -> None:
+    """Refuse labels that are not one class per row of X."""
+    if y is None:
+        return
+    labels, n = np.asarray(y, dtype=object if isinstance(y, list) else None), count_rows(X)
+    if labels.ndim != 1:
+        return  # which is refused by name where classes are needed
+    if labels.size != n:
+        is_turned = len(X.shape) == 2 and X.shape[1] == labels.size
+        remedy = "Rows are samples, columns variables: pass X.T." if is_turned else "Leave out rows without a class."
+        raise ValueError(
+            f"inflation_report needs one class per row of X; got {n} rows and {labels.size} classes. {remedy}"
+        )
+    missing = np.flatnonzero([is_missing(each) for each in labels.tolist()])
+    if missing.size:
+        raise ValueError(
+            f"inflation_report needs the class of every row; y has none in {missing.size} of {n} rows, the first is "
+            f"row {missing[0]}. Leave these rows out of X and y."
+        )
+    if are_needed and type_of_target(np.asarray(y)).startswith("continuous"):
+        raise ValueError(
+            f"inflation_report needs classes as y; got numbers such as {labels[0]:.3g}, {len(np.unique(labels))} "
+            "different ones. Make classes of them, np.digitize(y, edges) for instance, or report on components alone: "
+            "inflation_report(KernelPCA(5), X)."
+        )
 
 
 def _report_on_classifier(model: Any, X: Rows, y: Targets, options: dict[str, Any]) -> InflationReport:

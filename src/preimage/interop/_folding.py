@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, SGDClassifier, SGDRegressor
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._engine.arrays import from_numpy, is_foreign, to_dense, to_numpy
@@ -29,7 +31,7 @@ from preimage.interop._pipeline import (
     taken_apart,
     unwrapped,
 )
-from preimage.interop._private import LinearClassifierMixin, LinearModel, is_multilabel
+from preimage.interop._private import LinearClassifierMixin, LinearModel, has_flat_targets, is_multilabel
 from preimage.interop._sklearn import SUPPORTED, machine_of
 from preimage.kernels import Linear
 
@@ -166,6 +168,8 @@ def _fold(estimator: Any) -> Folded:
         return _folded_pipeline(estimator)
     if isinstance(estimator, CalibratedClassifierCV):
         return _folded_calibration(estimator)
+    if isinstance(estimator, TransformedTargetRegressor):
+        return _folded_targets(estimator)
     machine = linear_machine_of(estimator) or machine_of(estimator)
     return Folded([], machine, None, _template(estimator), machine.multiplications)
 
@@ -217,6 +221,39 @@ def _folded_calibration(calibrated: CalibratedClassifierCV) -> Folded:
     return replace(inner, machine=replace(inner.machine, output=output), template=template)
 
 
+def _folded_targets(regressor: TransformedTargetRegressor) -> Folded:
+    """A regressor of scaled targets: the scaler is undone by coefficients and intercepts."""
+    check_is_fitted(regressor)
+    inner, affine = _fold(regressor.regressor_), affine_map_of(regressor.transformer_)
+    if not _is_without_function(regressor.transformer_) and (affine is None or affine.matrix.ndim == 2):
+        what = regressor.transformer if regressor.transformer is not None else regressor.func
+        raise TypeError(
+            f"TransformedTargetRegressor transforms targets by {what!r}, which cannot become part of a kernel machine. "
+            "Scalers can, such as StandardScaler and MinMaxScaler; otherwise pass `regressor_`, and transform what it "
+            "predicts."
+        )
+    machine = inner.machine if affine is None else _on_other_targets(inner.machine, affine)
+    # It trains on targets of one column as on a flat array, and answers in the shape that it was given.
+    machine = replace(machine, output=replace(machine.output, flat=has_flat_targets(regressor)))
+    template = clone(regressor).set_params(regressor=inner.template)
+    return replace(inner, machine=machine, template=template)
+
+
+def _is_without_function(transformer: Any) -> bool:
+    return isinstance(transformer, FunctionTransformer) and transformer.inverse_func is None
+
+
+def _on_other_targets(machine: Any, scaler: AffineMap) -> Any:
+    """The machine of the targets that a scaler y ↦ ys + t was given, (f(x) − t)/s."""
+    undone = AffineMap(1 / scaler.matrix, -scaler.shift / scaler.matrix)
+    if isinstance(machine, LinearMachine):
+        return LinearMachine(machine.functions.then(undone), machine.output)
+    expansion, factors = machine.expansion, from_numpy(undone.matrix, machine.expansion.coefficients)
+    intercept = machine.intercept * factors + from_numpy(undone.shift, machine.intercept)
+    coefficients = expansion.coefficients * factors
+    return replace(machine, expansion=Expansion(expansion.kernel, expansion.points, coefficients), intercept=intercept)
+
+
 def _folded_back(machine: "KernelMachine | LinearMachine", steps: list[_Step]) -> tuple[Any, int]:
     """The machine together with the last steps that fold into it, and how many steps are left."""
     linear = machine if isinstance(machine, LinearMachine) else linear_machine_of(machine)
@@ -261,6 +298,7 @@ def _template(estimator: Any) -> Any:
 @machine_of.register(Pipeline)
 @machine_of.register(CalibratedClassifierCV)
 @machine_of.register(FrozenEstimator)
+@machine_of.register(TransformedTargetRegressor)
 def _(estimator: Any) -> KernelMachine:
     folded = fold(estimator)
     return folded.taken_in(folded.machine)

@@ -30,6 +30,11 @@ def target_scaling(gaussian_process: Any) -> tuple[Array, Array]:
     return gaussian_process._y_train_mean, gaussian_process._y_train_std
 
 
+def has_flat_targets(regressor: Any) -> bool:
+    """Whether a TransformedTargetRegressor was fitted to targets of shape (n,)."""
+    return regressor._training_dim == 1
+
+
 def centring_of(kernel_pca: Any) -> tuple[Array, float]:
     """Column means of the training matrix and their mean, which scikit-learn's kernel PCA subtracts."""
     centerer = kernel_pca._centerer

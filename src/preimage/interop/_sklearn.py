@@ -40,8 +40,8 @@ from preimage.kernels import CallableKernel, Kernel, Precomputed
 
 SUPPORTED = (
     "SVC, NuSVC, SVR, NuSVR, OneClassSVM, KernelRidge, GaussianProcessRegressor, KernelPCA, Nystroem, "
-    "OneVsRestClassifier of SVC or NuSVC, CalibratedClassifierCV with ensemble=False, pipelines in which kernel PCA "
-    "feeds a linear machine, and the kernel estimators of preimage"
+    "OneVsRestClassifier of SVC or NuSVC, CalibratedClassifierCV with ensemble=False, TransformedTargetRegressor with "
+    "a scaler, pipelines in which kernel PCA feeds a linear machine, and the kernel estimators of preimage"
 )
 
 

@@ -9,6 +9,7 @@ from scipy.spatial.distance import cdist, pdist
 
 from preimage._engine.arrays import array_namespace, as_points, is_sparse, take_rows, to_numpy
 from preimage._engine.finite import gives_finite_numbers, is_finite, is_moderate, training_inputs
+from preimage._engine.registry import nearest_name
 from preimage._engine.rows import cut
 from preimage._engine.threads import run_parallel
 from preimage._engine.typing import Array
@@ -30,6 +31,9 @@ RECONSTRUCTION = "reconstruction"
 
 #: The rule that learns a width for each column from targets, in fits of estimators that have them.
 RELEVANCE = "relevance"
+
+# Every word, other than percentiles.
+RULES = ("auto", "scale", "median", RECONSTRUCTION, RELEVANCE, *CLASS_RULES)
 
 # Rows from which percentiles of distances are found: two thousand have two million pairs, whose percentiles are exact
 # to a few per mille whatever the size of the data. Ten times more would take a hundred times longer.
@@ -134,6 +138,12 @@ def resolve_gamma(gamma: Gamma, X: Array, metric: str = "sqeuclidean") -> float:
         variance = _variance(X)
         return 1 / (X.shape[1] * variance) if variance > 0 else 1.0
     return 1 / _distance_percentile(X, 50.0 if gamma == "median" else _percentile(gamma), metric)
+
+
+def require_rule(gamma: str) -> None:
+    """Raise ValueError for a word that no kernel takes for `gamma`."""
+    if gamma not in RULES:
+        _percentile(gamma)
 
 
 def is_class_rule(gamma: Gamma) -> bool:
@@ -323,8 +333,9 @@ def _percentile(gamma: str) -> float:
     match = re.fullmatch(r"p(\d+(?:\.\d+)?)", str(gamma))
     if match is None or float(match[1]) > 100:
         raise ValueError(
-            "gamma must be a positive number, None, 'auto', 'scale', 'median', a percentile such as 'p5', or, with "
-            f"labels, one of {', '.join(map(repr, CLASS_RULES))}; got {gamma!r}."
+            "gamma must be a positive number, None, 'auto', 'scale', 'median', a percentile such as 'p5', "
+            f"{RECONSTRUCTION!r} in KernelPCA, or, with labels or targets, one of "
+            f"{', '.join(map(repr, (RELEVANCE, *CLASS_RULES)))}; got {gamma!r}{nearest_name(gamma, RULES)}."
         )
     return float(match[1])
 

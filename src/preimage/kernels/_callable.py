@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable
+from inspect import signature
 from numbers import Real
 from typing import Any, Self
 
@@ -40,7 +41,9 @@ class CallableKernel(Kernel):
     parameters : dict or None, default=None
         Further keyword arguments of `function`.
     gradient_function : callable or None, default=None
-        ``gradient_function(Z, X, weights)`` → Σᵢ wⱼᵢ ∇₁k(zⱼ, xᵢ) of shape (q, d).
+        ``gradient_function(z, x)`` → ∇₁k(z, x) of shape (d,) for two rows, the derivative by the first of them; or, for
+        all rows at once and faster, ``gradient_function(Z, X, weights)`` → Σᵢ wⱼᵢ ∇₁k(zⱼ, xᵢ) of shape (q, d). The
+        number of arguments without a default decides. `parameters` are not passed to it.
     positive_semidefinite : bool, default=False
         Say True to promise that no eigenvalue is negative.
     takes : {"auto", "rows", "matrices"}, default="auto"
@@ -72,6 +75,17 @@ class CallableKernel(Kernel):
     >>> jaccard([{"a", "b"}, {"b", "c"}], [{"b"}])
     array([[0.5],
            [0.5]])
+
+    With its gradient by the first row, so that pre-images are found by descent:
+
+    >>> from preimage import KernelPCA
+    >>> kernel = CallableKernel(
+    ...     lambda x, y: np.exp(-np.sum((x - y) ** 2)),
+    ...     gradient_function=lambda z, x: -2 * (z - x) * np.exp(-np.sum((z - x) ** 2)),
+    ... )
+    >>> X = np.random.default_rng(0).normal(size=(30, 2))
+    >>> KernelPCA(5, kernel=kernel, preimage="gradient").fit(X).denoise(X[:3]).shape
+    (3, 2)
     """
 
     takes_objects = True
@@ -89,7 +103,7 @@ class CallableKernel(Kernel):
         self,
         function: Callable[..., Any],
         parameters: dict[str, Any] | None = None,
-        gradient_function: Callable[[Array, Array, Array], Array] | None = None,
+        gradient_function: Callable[..., Array] | None = None,
         positive_semidefinite: bool = False,
         takes: str = "auto",
         symmetric: bool = True,
@@ -150,7 +164,33 @@ class CallableKernel(Kernel):
     def gradient(self, Z: Array, X: Array, weights: Array) -> Array:
         self.require_gradient("This")
         assert self.gradient_function is not None  # which `require_gradient` has just seen to
-        return self.gradient_function(Z, X, weights)
+        if _required_arguments(self.gradient_function) == 2:
+            return self._summed_gradients(self.gradient_function, Z, X, weights)
+        gradients = self.gradient_function(Z, X, weights)
+        self._require_shape(gradients, tuple(Z.shape), "(Z, X, weights)")
+        return gradients
+
+    def _summed_gradients(self, gradient: Callable[..., Array], Z: Array, X: Array, weights: Array) -> Array:
+        """Σᵢ wⱼᵢ ∇₁k(zⱼ, xᵢ) by a function of two rows."""
+        xp = array_namespace(Z)
+        points, factors, sums = _one_by_one(X), to_numpy(weights), []
+        for z, row in zip(_one_by_one(Z), factors, strict=True):
+            total = xp.zeros_like(z)
+            for x, factor in zip(points, row, strict=True):
+                if factor != 0:
+                    found = gradient(z, x)
+                    self._require_shape(found, tuple(z.shape), "(z, x)")
+                    total = total + float(factor) * found
+            sums.append(total)
+        return xp.stack(sums) if sums else xp.zeros_like(Z)
+
+    def _require_shape(self, gradients: Any, shape: tuple[int, ...], arguments: str) -> None:
+        if tuple(getattr(gradients, "shape", ())) != shape:
+            raise ValueError(
+                f"gradient_function{arguments} of a CallableKernel must return the gradient by its first argument, of "
+                f"shape {shape}; {self.gradient_function!r} returned {_described(gradients)}. It is "
+                "gradient_function(z, x) for two rows, or gradient_function(Z, X, weights) for sums over all rows."
+            )
 
     def diagonal_gradient(self, Z: Array) -> Array:
         # k is symmetric, so d/dz k(z, z) = 2 ∇₁k(z, z).
@@ -258,6 +298,17 @@ class CallableKernel(Kernel):
             return to_numpy(evaluate(X, Y)), None
         except Exception as error:  # whatever a user's function raises on arguments that it was not made for
             return None, error
+
+
+def _required_arguments(function: Callable[..., Any]) -> int:
+    """How many arguments a function must be given; 3, those of sums over rows, where it does not say."""
+    try:
+        found = signature(function).parameters.values()
+    except (TypeError, ValueError):  # functions of compiled code may not say
+        return 3
+    if any(each.kind is each.VAR_POSITIONAL for each in found):
+        return 3
+    return sum(each.default is each.empty and each.kind is not each.VAR_KEYWORD for each in found)
 
 
 def _one_by_one(X: Array) -> list[Any]:

@@ -377,7 +377,8 @@ def _is_stationary(kernel: Kernel) -> bool:
 def _require_combinable(operator: str, *kernels: Any) -> None:
     for kernel in kernels:
         if not isinstance(kernel, Kernel):
-            raise TypeError(f"'{operator}' combines a kernel with another kernel or a number; got {kernel!r}.")
+            instead = f" A function becomes a kernel by CallableKernel({_name(kernel)})." if callable(kernel) else ""
+            raise TypeError(f"'{operator}' combines a kernel with another kernel or a number; got {kernel!r}.{instead}")
         if kernel.points_are_row_numbers:
             raise TypeError("Precomputed kernels are combined as matrices: add or multiply these, and pass the result.")
     if not any(all(getattr(kernel, takes) for kernel in kernels) for takes in ("takes_numbers", "takes_objects")):
@@ -385,3 +386,8 @@ def _require_combinable(operator: str, *kernels: Any) -> None:
             f"'{operator}' combines kernels on the same rows; {kernels[0]!r} and {kernels[1]!r} compare objects and "
             "rows of numbers. A FeatureUnion puts features of both side by side, of one EmpiricalKernelMap for each."
         )
+
+
+def _name(function: Any) -> str:
+    name = getattr(function, "__name__", "function")
+    return name if name.isidentifier() else "function"

@@ -1,10 +1,12 @@
 """From names and functions to kernels: the registry of kernels, the one place where strings are understood."""
 
 from collections.abc import Callable
+from inspect import signature
 from typing import Any
 
 from preimage._engine.registry import Part, Registry
-from preimage.kernels._bandwidth import Gamma
+from preimage._engine.warnings import warn_user
+from preimage.kernels._bandwidth import RELEVANCE, Gamma, require_rule
 from preimage.kernels._callable import CallableKernel
 from preimage.kernels._dot_product import Exponential, Linear, Polynomial, Sigmoid
 from preimage.kernels._kernel import Kernel
@@ -61,7 +63,9 @@ def as_kernel(
         "additive_chi2", "precomputed") or of this library; a function; or a kernel, which carries its own parameters
         and is returned as it is.
     gamma, degree, coef0
-        Parameters of named kernels, as in scikit-learn; those that a kernel does not have are ignored.
+        Parameters of named kernels, as in scikit-learn; those that a kernel does not have are ignored. A function does
+        not get them: a rule for `gamma`, such as "median", is an error then, and a number causes a warning where the
+        function has a parameter of this name. So is "relevance" for a named kernel without a width.
     kernel_params : dict or None
         Keyword arguments of a function; or parameters of a named kernel, which must have them, such as
         ``{"nu": 0.5}`` of "matern". They take precedence over `gamma`, `degree` and `coef0`.
@@ -88,7 +92,48 @@ def as_kernel(
         part = KERNELS[kernel]
         of_estimator = {"gamma": gamma, "degree": degree, "coef0": coef0}
         own = {name: value for name, value in of_estimator.items() if name in part.parameters}
+        if "gamma" not in own:
+            _require_number_without_effect(part, gamma)
         return part.made(**own | (kernel_params or {}))
     if callable(kernel):
+        _require_no_rule(kernel, gamma, kernel_params or {})
         return CallableKernel(kernel, parameters=kernel_params)
     raise TypeError(f"A kernel is a name, a function or a Kernel; got {kernel!r}.")
+
+
+def _require_number_without_effect(part: Part[Kernel], gamma: Gamma) -> None:
+    """Refuse words that are no rule, and weights of columns, for a kernel without a width; others are ignored."""
+    if not isinstance(gamma, str):
+        return
+    require_rule(gamma)
+    if gamma == RELEVANCE:
+        raise ValueError(
+            f"gamma={gamma!r} learns a width for each column, and kernel={part.name!r} has no width. Take a kernel of "
+            "the squared distance, such as 'rbf', or give gamma=None."
+        )
+
+
+def _require_no_rule(function: Callable[..., Any], gamma: Gamma, parameters: dict[str, Any]) -> None:
+    """Refuse rules for the width of a function, of which nothing is known, and warn of a number that it does not get.
+
+    scikit-learn ignores a number in silence, so that searches over functions and named kernels run.
+    """
+    if isinstance(gamma, str):
+        raise ValueError(
+            f"gamma={gamma!r} has no effect: the kernel is the function {function!r}, and a rule cannot set the width "
+            "of a function. Leave gamma at None and give the function its arguments, kernel_params={'gamma': 0.1} for "
+            "instance; or take a kernel with a width, such as 'rbf' or a ProfileKernel of yours."
+        )
+    if gamma is not None and "gamma" not in parameters and "gamma" in _argument_names(function):
+        warn_user(
+            f"gamma={gamma!r} is ignored, as in scikit-learn: arguments of a function are "
+            f"kernel_params={{'gamma': {gamma!r}}}.",
+            UserWarning,
+        )
+
+
+def _argument_names(function: Callable[..., Any]) -> tuple[str, ...]:
+    try:
+        return tuple(signature(function).parameters)
+    except (TypeError, ValueError):  # functions of compiled code may not say
+        return ()

@@ -115,3 +115,10 @@ def test_columns_of_values_stand_next_to_their_novelty_on_request(table, tmp_pat
 def test_columns_are_named_once(table, tmp_path, option):
     result = run(table, tmp_path / "out.csv", option, "a,b,a")
     assert result.exit_code == ExitCode.WRONG_USE and f"Error: {option} names the column 'a' twice" in result.output
+
+
+def test_without_a_fraction_it_says_that_the_number_of_outliers_is_not_known(table, tmp_path):
+    said = " ".join(run(table, tmp_path / "out.csv", "--exclude", "name").output.split())
+    assert "How many there are is not known: the most unusual row in twenty is called an outlier" in said
+    told = run(table, tmp_path / "other.csv", "--exclude", "name", "--contamination", "0.05")
+    assert "not known" not in told.output

@@ -612,3 +612,10 @@ def test_models_of_scikit_learn_say_that_they_learn_on_the_host(original, rng):
     torch = pytest.importorskip("torch", reason="torch is not installed")
     with pytest.raises(TypeError, match=r"CompressedClassifier works on the host; got a torch array.*NumPy"):
         CompressedClassifier(original, 5).fit(torch.asarray(rng.normal(size=(30, 2))), np.arange(30) % 2)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, list])
+def test_rows_in_the_place_of_the_size_are_refused(kind, moons):
+    X, y = moons
+    with pytest.raises(TypeError, match=r"compress takes rows by name, compress\(model, 40, X=X_train.*place of `n_po"):
+        compress(SVC().fit(X, y), kind(X))

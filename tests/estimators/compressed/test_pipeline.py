@@ -1,12 +1,14 @@
 """Pipelines of which the machine is compressed."""
 
 import numpy as np
+import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
+import preimage
 from preimage import compress
 from preimage.persistence._file import from_bytes, to_bytes
 
@@ -35,3 +37,15 @@ def test_it_is_a_pipeline_of_scikit_learn_in_all_else():
     assert repr(small[:-1]).startswith("CompressedPipeline(steps=[('standardscaler'")
     assert repr(from_bytes(to_bytes(small))) == repr(small)
     assert repr(again.fit(X, Y)).startswith("StandardScaler → CompressedClassifier: 6 points for")
+
+
+def test_a_pipeline_saves_and_exports_itself_as_a_machine_does(tmp_path):
+    pytest.importorskip("onnx")
+    small = compress(MODEL, 8, X=X)
+    small.save(tmp_path / "small.safetensors")
+    again = preimage.load(tmp_path / "small.safetensors")
+    np.testing.assert_array_equal(again.decision_function(X), small.decision_function(X))
+    again.save(tmp_path / "again.safetensors")
+    proto = small.to_onnx(tmp_path / "small.onnx", X=X)
+    assert (tmp_path / "small.onnx").read_bytes() == proto.SerializeToString()
+    assert proto.SerializeToString() == preimage.to_onnx(small, X=X).SerializeToString()

@@ -80,6 +80,11 @@ class Outliers(_options.Options):
             write(aside, iter([matrix]), Frame.next_to_kept(source, ["novelty", "outlier"]), kind, self.output)
         save_figure(self.plot, lambda: draw_outliers(novelty, threshold), f"{self.output} is complete.")
         self.say(_report(novelty, novelty > threshold, source.layout.names is not None))
+        if self.contamination == AUTO:
+            self.say(
+                "How many there are is not known: the most unusual row in twenty is called an outlier, whether or not "
+                "anything is wrong with it. --plot draws all novelties; --contamination takes a fraction read from it."
+            )
         self.say(wrote(written))
 
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
@@ -52,7 +53,8 @@ def compress(
         SVC, NuSVC, SVR, NuSVR, OneClassSVM, KernelRidge, GaussianProcessRegressor (its mean), OneVsRestClassifier of
         SVC; `preimage.KernelPCA` and the other kernel estimators of this library (a learned pre-image map becomes
         "auto"), scikit-learn's KernelPCA and Nystroem; a compressed model; CalibratedClassifierCV with
-        ``ensemble=False`` of one of them, a Pipeline that ends in one, or a search that found one. In a Pipeline,
+        ``ensemble=False`` of one of them, TransformedTargetRegressor of one with a scaler of the targets, which becomes
+        part of the machine, a Pipeline that ends in one, or a search that found one. In a Pipeline,
         kernel PCA or another kernel map that feeds a linear machine (LinearSVC, LogisticRegression, Ridge, ...) becomes
         one machine together with it and the scalers between them. Before a machine that is not linear it stays as it
         is, with all of its points, and `work_ratio_` counts them.
@@ -84,9 +86,10 @@ def compress(
     Returns
     -------
     CompressedClassifier, CompressedRegressor, CompressedDetector or CompressedTransformer
-        With `error_`, `n_points_`, `scores_`, `left_out_scores_`, `work_ratio_`, and `save`. A Pipeline comes back as a
-        Pipeline of the steps before the machine, and the machine as its last step, ``small[-1]``; alone, where no step
-        stays. Printed, each says how much smaller it is and what that changed.
+        With `error_`, `n_points_`, `scores_`, `left_out_scores_`, `work_ratio_`, `save` and `to_onnx`. A Pipeline comes
+        back as a Pipeline of the steps before the machine, and the machine as its last step, ``small[-1]``, with `save`
+        and `to_onnx` of the whole; alone, where no step stays. Printed, each says how much smaller it is and what that
+        changed.
 
     See Also
     --------
@@ -144,6 +147,11 @@ def compress(
     """
     if y is not None and X is None:
         raise ValueError("compress takes y as labels of X; got y without X. Give both, or neither.")
+    if n_points is not None and np.ndim(n_points):
+        raise TypeError(
+            "compress takes rows by name, compress(model, 40, X=X_train, y=y_train); got "
+            f"{type(n_points).__name__} of shape {np.shape(n_points)} in the place of `n_points`, the size."
+        )
     folded = fold(estimator)
     for _, step in folded.front:
         X = None if X is None else step.transform(X)

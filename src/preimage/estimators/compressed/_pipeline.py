@@ -1,6 +1,12 @@
 """Pipelines that end in a compressed model."""
 
+import os
+from typing import Any
+
 from sklearn.pipeline import Pipeline
+
+from preimage.interop import to_onnx
+from preimage.persistence import save
 
 
 class CompressedPipeline(Pipeline):
@@ -12,3 +18,27 @@ class CompressedPipeline(Pipeline):
             return super().__repr__(N_CHAR_MAX)
         before = [type(step).__name__ for _, step in self.steps[:-1]]
         return " → ".join([*before, repr(last)])
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Write the pipeline to a safetensors file, as `preimage.save` does.
+
+        Parameters
+        ----------
+        path : str or Path
+        """
+        save(self, path)
+
+    def to_onnx(self, path: str | os.PathLike | None = None, **options: Any) -> Any:
+        """The pipeline as an ONNX graph, written to `path` where one is given.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+        **options
+            Those of `preimage.to_onnx`.
+
+        Returns
+        -------
+        onnx.ModelProto
+        """
+        return to_onnx(self, path, **options)

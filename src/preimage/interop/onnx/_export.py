@@ -187,7 +187,14 @@ def _graph_of(parts: _Parts, dtype: str, inner: str, tolerance: float, of_steps:
 
 
 def _given_rows(X: Array, d: int, dtype: str) -> np.ndarray:
-    rows = np.asarray(to_numpy(to_dense(X)), dtype=dtype)[:MOST_ROWS]
+    try:
+        rows = np.asarray(to_numpy(to_dense(X)), dtype=dtype)[:MOST_ROWS]
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"to_onnx makes a graph that takes one array of numbers, and X holds something else: {error}. Export "
+            "what comes after the steps that encode it, to_onnx(model[1:], X=model[:1].transform(X)), and encode rows "
+            "before."
+        ) from error
     if rows.ndim != 2 or rows.shape[1] != d:
         raise ValueError(f"to_onnx needs X with {d} columns, which the model takes; got shape {rows.shape}.")
     return rows
