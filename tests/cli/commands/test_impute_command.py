@@ -241,13 +241,13 @@ def test_tables_without_gaps_come_back_as_they_are(tmp_path):
     path = save(WHOLE, tmp_path / "whole.csv")
     assert "has no gaps" in done(path, tmp_path / "out.csv")
     assert (tmp_path / "out.csv").read_bytes() == path.read_bytes()
-    model = tmp_path / "model.safetensors"
+    model, again = tmp_path / "model.safetensors", tmp_path / "again.safetensors"
     assert "has no gaps" in done(path, tmp_path / "b.csv", "--save-model", model)
     assert (tmp_path / "b.csv").read_bytes() == path.read_bytes()
     gaps = save(GAPS, tmp_path / "gaps.csv")
     assert "Expected errors" in done(gaps, tmp_path / "filled.csv", "--model", model)
-    assert "has no gaps" in done(path, tmp_path / "c.csv", "--model", model, "--save-model", tmp_path / "again.safetensors")
-    assert load(tmp_path / "again.safetensors").n_features_in_ == load(model).n_features_in_
+    assert "has no gaps" in done(path, tmp_path / "c.csv", "--model", model, "--save-model", again)
+    assert load(again).n_features_in_ == load(model).n_features_in_
 
 
 @pytest.mark.parametrize(
