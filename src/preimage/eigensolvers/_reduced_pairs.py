@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 
 from preimage._engine.arrays import epsilon
-from preimage._engine.lapack import tridiagonal_eigenpairs
+from preimage._engine.lapack import leading_tridiagonal, takes_all_pairs, tridiagonal_eigenpairs
 from preimage._engine.linalg import top_eigh
-from preimage._engine.reduction import Reduction
+from preimage._engine.reduction import Reduction, can_reduce
 from preimage._engine.typing import Array
 from preimage.eigensolvers._eigensolver import (
     SOLVER_ROUNDING,
@@ -44,8 +44,9 @@ SOME, FLAT = 0.06, 0.7
 # Residuals of a whole reduction over what is allowed, up to which they are those of LAPACK.
 LIKE_LAPACK = 30.0
 TINY = float(np.finfo(float).tiny)
-# Rows of a tridiagonal matrix, for each wanted pair, from which on these pairs take less time than all.
-FEW_PAIRS = 4
+# Residuals of pairs of a whole reduction, in units of ε‖C‖, above which LAPACK's drivers decompose the matrix again:
+# those of its methods are below ten with most spectra, and those of its drivers reach sixty.
+LARGE_RESIDUAL = 100
 
 
 def reduced_pairs(
@@ -135,12 +136,27 @@ def _steps(excess: float, steps: int, before: float | None, size: int, k: int, f
 
 
 def direct_pairs(C: Array, k: int) -> EigenResult:
-    """The k largest eigenpairs by LAPACK."""
+    """The k largest eigenpairs of a symmetric matrix in C order, which is overwritten, by the whole reduction.
+
+    LAPACK's drivers take more time: the one for some pairs finds them one by one and slowly, and the one for all pairs
+    transforms all of them back. Where residuals are larger than theirs, the drivers find the pairs.
+    """
+    if len(C) > 2 and can_reduce(C.dtype):
+        reduction = Reduction(C)
+        reduction.finish()
+        values, weights = leading_tridiagonal(*_in_double(reduction), k)
+        result = _direct_result(values.astype(C.dtype), vectors := reduction.expanded(weights), reduction.product(vectors))
+        if float(result.residuals.max()) <= LARGE_RESIDUAL * epsilon(C.dtype) * float(np.abs(values).max()):
+            return result
+        C = reduction.restored()
     values, vectors = top_eigh(C, k)
-    products = C @ vectors
+    return _direct_result(values, vectors, C @ vectors)
+
+
+def _direct_result(values: Array, vectors: Array, products: Array) -> EigenResult:
     rest = products - vectors * values
     residuals = np.sqrt(np.einsum("ij,ij->j", rest, rest))
-    return EigenResult(values, vectors, products, residuals, True, len(C), "direct method", is_direct=True)
+    return EigenResult(values, vectors, products, residuals, True, len(vectors), "direct method", is_direct=True)
 
 
 def _weakest_excess(reduction: Reduction, k: int, tolerance: float, rounding: float) -> float:
@@ -166,15 +182,15 @@ def _measured(reduction: Reduction, k: int, tolerance: float, rounding: float) -
     Divide and conquer, the fastest for many pairs, has residuals of 20 to 60 ε‖T‖ in some versions of LAPACK.
     """
     (diagonal, beside), size, dtype = _in_double(reduction), reduction.size, reduction.dtype
-    for is_fast in (True, False) if size <= FEW_PAIRS * k else (False,):
+    for is_fast in (True, False):
         if is_fast:
-            values, weights = np.linalg.eigh(np.diag(diagonal) + np.diag(beside, -1))
+            values, weights = leading_tridiagonal(diagonal, beside, k)
         else:
-            values, weights = tridiagonal_eigenpairs(diagonal, beside, size - k, size - 1)
-        vectors, found = reduction.expanded(weights[:, : -k - 1 : -1]), values[: -k - 1 : -1].astype(dtype)
+            values, weights = (found[..., ::-1] for found in tridiagonal_eigenpairs(diagonal, beside, size - k, size - 1))
+        vectors, found = reduction.expanded(weights), values.astype(dtype)
         products = reduction.product(vectors)
         result = measured_result(found, vectors, products, tolerance, size, "converged", rounding)
-        if result.converged:
+        if result.converged or not takes_all_pairs(size, k):
             break
     return result
 
