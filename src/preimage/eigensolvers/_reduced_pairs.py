@@ -144,8 +144,8 @@ def direct_pairs(C: Array, k: int) -> EigenResult:
     if len(C) > 2 and can_reduce(C.dtype):
         reduction = Reduction(C)
         reduction.finish()
-        values, weights = leading_tridiagonal(*_in_double(reduction), k)
-        result = _direct_result(values.astype(C.dtype), vectors := reduction.expanded(weights), reduction.product(vectors))
+        values, weights = leading_tridiagonal(*reduction.tridiagonal, k)
+        result = _direct_result(values, vectors := reduction.expanded(weights), reduction.product(vectors))
         if float(result.residuals.max()) <= LARGE_RESIDUAL * epsilon(C.dtype) * float(np.abs(values).max()):
             return result
         C = reduction.restored()
