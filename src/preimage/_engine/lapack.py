@@ -158,12 +158,15 @@ def tridiagonal_eigenpairs(diagonal: Array, beside: Array, first: int, last: int
     return numbers[2 * n : 2 * n + k], vectors.T
 
 
-def bisected_eigenpairs(diagonal: Array, beside: Array, first: int, last: int) -> tuple[Array, Array]:
-    """The same by bisection and inverse iteration: faster in single precision, and there as right as LAPACK is."""
-    n, k, dtype = len(diagonal), last - first + 1, diagonal.dtype
+def bisected_tridiagonal(diagonal: Array, beside: Array, k: int) -> tuple[Array, Array]:
+    """The k largest eigenvalues of a symmetric tridiagonal matrix, descending, and vectors of shape (n, k).
+
+    By bisection and inverse iteration: the smallest residuals, and fast in single precision.
+    """
+    n, dtype = len(diagonal), diagonal.dtype
     stebz, stein = _routine("stebz", dtype), _routine("stein", dtype)
-    if stebz is None or stein is None or not 0 <= first <= last < n:
-        return tridiagonal_eigenpairs(diagonal, beside, first, last)
+    if stebz is None or stein is None or not 0 < k <= n:
+        return _reversed(*tridiagonal_eigenpairs(diagonal, beside, n - k, n - 1))
     numbers, vectors = np.zeros(8 * n + 1, dtype), np.empty((k, n), dtype)
     numbers[:n], numbers[n : 2 * n - 1] = diagonal, beside
     d, length = address_of(numbers), n * dtype.itemsize
@@ -171,16 +174,12 @@ def bisected_eigenpairs(diagonal: Array, beside: Array, first: int, last: int) -
     integers, found, blocks = np.empty(5 * n + k, np.intc), np.zeros(1, np.intc), np.zeros(1, np.intc)
     block, split, iwork, failed = integers[:n], integers[n : 2 * n], integers[2 * n : 5 * n], integers[5 * n :]
     # By blocks, as inverse iteration wants them; a tolerance of zero is the smallest one.
-    choice = (b"I", b"B", n, zero, zero, first + 1, last + 1, zero, d, e, found, blocks)
-    if stebz(*choice, values, block, split, work, iwork) or found[0] != k:
-        return tridiagonal_eigenpairs(diagonal, beside, first, last)
-    if stein(n, d, e, k, values, block, split, vectors, n, work, iwork, failed):
-        return tridiagonal_eigenpairs(diagonal, beside, first, last)
-    found_values = numbers[2 * n : 2 * n + k]
-    if blocks[0] > 1:  # ascending within each block
-        order = found_values.argsort(kind="stable")
-        return found_values[order], vectors[order].T
-    return found_values, vectors.T
+    choice = (b"I", b"B", n, zero, zero, n - k + 1, n, zero, d, e, found, blocks)
+    is_found = not stebz(*choice, values, block, split, work, iwork) and found[0] == k
+    if not is_found or stein(n, d, e, k, values, block, split, vectors, n, work, iwork, failed):
+        return _reversed(*tridiagonal_eigenpairs(diagonal, beside, n - k, n - 1))
+    order = numbers[2 * n : 2 * n + k].argsort(kind="stable")[::-1]  # they ascend within each block
+    return numbers[2 * n : 2 * n + k][order], vectors[order].T
 
 
 def leading_tridiagonal(diagonal: Array, beside: Array, k: int) -> tuple[Array, Array]:
@@ -190,17 +189,21 @@ def leading_tridiagonal(diagonal: Array, beside: Array, k: int) -> tuple[Array, 
     """
     n, dtype = len(diagonal), diagonal.dtype
     stevd = _routine("stevd", dtype) if takes_all_pairs(n, k) else None
+    if stevd is None and dtype.itemsize == 4:
+        return bisected_tridiagonal(diagonal, beside, k)
     if stevd is None:
-        some = bisected_eigenpairs if dtype.itemsize == 4 else tridiagonal_eigenpairs
-        values, vectors = some(diagonal, beside, n - k, n - 1)
-        return values[::-1], vectors[:, ::-1]
+        return _reversed(*tridiagonal_eigenpairs(diagonal, beside, n - k, n - 1))
     n_work, n_iwork = 1 + 4 * n + n * n, 3 + 5 * n
     numbers, vectors, integers = np.empty(2 * n + n_work, dtype), np.empty((n, n), dtype), np.empty(n_iwork, np.intc)
     numbers[:n], numbers[n : 2 * n - 1] = diagonal, beside
     d, length = address_of(numbers), n * dtype.itemsize
     if stevd(b"V", n, d, d + length, vectors, n, d + 2 * length, n_work, integers, n_iwork):
         raise np.linalg.LinAlgError("LAPACK found no eigenvectors of a tridiagonal matrix.")
-    return numbers[n - k : n][::-1], vectors[n - k :][::-1].T
+    return _reversed(numbers[n - k : n], vectors[n - k :].T)
+
+
+def _reversed(values: Array, vectors: Array) -> tuple[Array, Array]:
+    return values[::-1], vectors[:, ::-1]
 
 
 def takes_all_pairs(n: int, k: int) -> bool:

@@ -12,7 +12,6 @@ from preimage._engine.linalg import DETERMINED, NO_VARIANCE, fix_signs, leading_
 from preimage._engine.reduction import can_reduce
 from preimage._engine.threads import large_decomposition
 from preimage._engine.typing import Array, Seed
-from preimage._engine.validation import generator
 from preimage.eigensolvers._eigensolver import SOLVER_ROUNDING, EigenResult, relative_tolerance
 from preimage.eigensolvers._names import CACHED_TOLERANCE, SINGLE_FRACTION
 from preimage.eigensolvers._reduced_pairs import direct_pairs, reduced_pairs
@@ -23,7 +22,7 @@ from preimage.feature_space._gram import CenteredGram
 # and most points of all, whose matrix stays in the cache.
 FEW_POINTS, MOST_POINTS = 500, 2000
 # Points from which on the reduction of the matrix may stop early: the whole of fewer takes as long as looks.
-FEWEST_REDUCED = 140
+FEWEST_REDUCED = 100
 # Squares of rounding errors below which they underflow, by bytes per number.
 TINY = {8: float(np.finfo(np.float64).tiny), 4: float(np.finfo(np.float32).tiny)}
 
@@ -132,7 +131,7 @@ class FewPoints:
         tolerance = relative_tolerance(CACHED_TOLERANCE[n_bytes] if tol is None else tol, C.dtype)
         floor = amplification * self.gram.unit_error() / DETERMINED[n_bytes]
         with large_decomposition(n):
-            return reduced_pairs(C, k, tolerance, self.rounding, generator(rng), floor)
+            return reduced_pairs(C, k, tolerance, self.rounding, rng, floor)
 
     def determined(self, eigen: EigenResult, amplification: float, narrow: float) -> int:
         """How many pairs are determined by the data, zero where variances are rounding; see `_determined`."""
