@@ -22,6 +22,8 @@ _work_sizes: dict[tuple[int, Any], tuple[int, int]] = {}
 # Rows of a tridiagonal matrix for each wanted pair up to which all pairs by divide and conquer take less time than the
 # wanted ones alone; and rows up to which they always do. Measured for 20 to 500 rows with all kinds of spectra.
 FEW_PAIRS, LEAST_ROWS = 6.5, 24
+# Bytes of an integer of LAPACK.
+INTEGER = ctypes.sizeof(ctypes.c_int)
 LETTERS = {np.dtype(np.float64): "d", np.dtype(np.float32): "s"}
 
 
@@ -252,11 +254,11 @@ def _routine(name: str, dtype: Any) -> Callable[..., int] | None:
     def call(*arguments: Any) -> int:
         integers = (ctypes.c_int * (len(places) + 1))()
         start = ctypes.addressof(integers)
-        addresses = [address_of(each) if isinstance(each, np.ndarray) else each for each in arguments]
+        addresses = [address_of(each) if type(each) is np.ndarray else each for each in arguments]
         for number, place in enumerate(places, 1):
-            if not isinstance(arguments[place], np.ndarray):
+            if type(arguments[place]) is not np.ndarray:
                 integers[number] = arguments[place]
-                addresses[place] = start + number * ctypes.sizeof(ctypes.c_int)
+                addresses[place] = start + number * INTEGER
         function(*addresses, start)
         return int(integers[0])
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cython_blas, cython_lapack
 
-from preimage._engine.lapack import address_of, published
+from preimage._engine.lapack import INTEGER, address_of, published
 from preimage._engine.linalg import FEW_COLUMNS
 from preimage._engine.typing import Array
 
@@ -209,13 +209,15 @@ def _routine(module: Any, name: str, letters: str, dtype: Any) -> Callable[..., 
         return None
     places = [place for place, letter in enumerate(letters) if letter == "i"]
 
+    of_integers = ctypes.c_int * len(places)
+
     def call(*arguments: Any) -> None:
-        integers = (ctypes.c_int * len(places))()
+        integers = of_integers(*[arguments[place] for place in places])
         base = ctypes.addressof(integers)
-        addresses = [address_of(each) if isinstance(each, np.ndarray) else each for each in arguments]
-        for number, place in enumerate(places):
-            integers[number] = arguments[place]
-            addresses[place] = base + 4 * number
+        addresses = [address_of(each) if type(each) is np.ndarray else each for each in arguments]
+        for place in places:
+            addresses[place] = base
+            base += INTEGER
         function(*addresses)
 
     return call

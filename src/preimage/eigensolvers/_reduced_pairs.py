@@ -56,7 +56,7 @@ AFFORDABLE, MORE_PER_PAIR, LESS = 0.3, 2.0, 20
 # Effective rank below which pairs may be fewer than are asked for, in matrices of more rows than so many.
 LOW_RANK, FEWEST_LOW_RANK = 8.0, 140
 # Rows up to which a driver of LAPACK, which is one call, takes no more time than three routines.
-DRIVER_ROWS = 48
+DRIVER_ROWS = 64
 TINY = float(np.finfo(float).tiny)
 # Residuals of pairs of a whole reduction, in units of ε‖C‖, above which another method finds them again: they are below
 # ten with most spectra, and those of LAPACK's drivers reach sixty.

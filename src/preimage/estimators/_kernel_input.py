@@ -27,6 +27,8 @@ from preimage._engine.memory import memory_budget
 from preimage._engine.objects import are_objects
 from preimage._engine.typing import Array, Rows, Seed, Targets
 from preimage._engine.validation import (
+    MOST_ACCEPTED,
+    PLAIN,
     Interval,
     check_gram,
     check_lazy_points,
@@ -65,6 +67,10 @@ WIDTH_ROWS = 10_000
 TRIAL_ROWS = 32
 # Rows of lazy data from which the mean is found. It need only be near the data compared with the origin.
 ORIGIN_ROWS = 1000
+
+# Kernels that were made of plain parameters and accepted, by these and their types: for a few rows that takes as long as
+# their eigenvectors.
+_named: dict[tuple[tuple[type, ...], tuple[Any, ...]], Kernel] = {}
 
 KERNEL_CONSTRAINTS = {
     "kernel": [str, callable, Kernel],
@@ -276,15 +282,31 @@ def without_origin(kernel: Kernel) -> Kernel:
 
 def named_kernel(estimator: Any, *, symmetric: bool = True) -> Kernel:
     """The kernel that the parameters of `estimator` describe; if it must be symmetric, one that is not is refused."""
-    parameters = {name: getattr(estimator, name) for name in ("gamma", "degree", "coef0", "kernel_params")}
-    if parameters["gamma"] is None and isinstance(estimator.kernel, str) and estimator.kernel == "rbf":
-        parameters["gamma"] = getattr(estimator, "_default_rbf_gamma", None)  # of estimators with another default
-    kernel = as_kernel(estimator.kernel, **parameters)
+    name, gamma = estimator.kernel, estimator.gamma
+    if gamma is None and isinstance(name, str) and name == "rbf":
+        gamma = getattr(estimator, "_default_rbf_gamma", None)  # of estimators with another default
+    given = name, gamma, estimator.degree, estimator.coef0, estimator.kernel_params, symmetric
+    types = tuple(map(type, given))
+    is_plain = types[0] is str and PLAIN.issuperset(types)
+    if is_plain and (types, given) in _named:
+        return _copy_of(_named[types, given])
+    kernel = as_kernel(name, gamma=gamma, degree=given[2], coef0=given[3], kernel_params=given[4])
     check_parameters(kernel)  # before anyone asks its parts for a promise
     kernel = own_parameters(kernel)
     if symmetric:
         kernel.require_symmetry(type(estimator).__name__)
+    if is_plain:
+        if len(_named) >= MOST_ACCEPTED:
+            _named.clear()
+        _named[types, given] = _copy_of(kernel)
     return kernel
+
+
+def _copy_of(kernel: Kernel) -> Kernel:
+    """Another object with the same parameters: whoever changes it changes one model."""
+    copied = object.__new__(type(kernel))
+    copied.__dict__ = dict(kernel.__dict__)
+    return copied
 
 
 def is_precomputed(kernel: Any) -> bool:

@@ -23,9 +23,9 @@ from preimage._engine.arrays import (
 from preimage._engine.typing import Array
 from preimage.kernels._kernel import Prepared, fits, written
 
-# Rows from which the origin of distances is found. Any point among the data serves: the median of some dozens is one,
-# and sorting ten times as many would cost as much as the distances of a small block.
-SAMPLE = 64
+# Most rows from which the origin of distances is found. Any point among the data serves: the median of some dozens is
+# one, and sorting ten times as many would cost as much as the distances of a small block.
+SAMPLE = 32
 # Rows whose mutual distances show whether single precision is enough, the percentile of these that counts as short, and
 # the error of a short distance that is too much. Kernel values of short distances are those that differ from each
 # other; with an error of a hundredth the smallest eigenvalues of Gram matrices would change.
@@ -245,12 +245,11 @@ class _Lifted:
 
     def __init__(self, Y: Array) -> None:
         xp = array_namespace(Y)
-        sample = Y[:: max(1, Y.shape[0] // SAMPLE), :]
-        self.shift = _medians(sample)
+        self.shift = _medians(_sample(Y, SAMPLE))
         self.dtype = Y.dtype
         lifted, centered = _lifted_rows(Y, self.shift)
         norms = squared_row_norms(centered)
-        self.widened = itemsize(Y.dtype) == 4 and _rounding_shows(sample - self.shift, norms)
+        self.widened = itemsize(Y.dtype) == 4 and _rounding_shows(_sample(Y, SHORT_SAMPLE) - self.shift, norms)
         if self.widened:
             lifted, centered = _lifted_rows(xp.astype(Y, xp.float64), xp.astype(self.shift, xp.float64))
             norms = squared_row_norms(centered)
@@ -345,10 +344,10 @@ def distance_errors(Y: Array) -> np.ndarray:
     """Rounding errors of the squared norms of points from which their distances are computed, shape (n,) in NumPy."""
     if is_sparse(Y):
         return epsilon(np.float64) * to_numpy(squared_row_norms(Y.astype(np.float64)))
-    sample = Y[:: max(1, Y.shape[0] // SHORT_SAMPLE), :]  # of which medians are near enough to those of all
-    shift = _medians(sample)
+    shift = _medians(_sample(Y, SAMPLE))
     norms = squared_row_norms(Y - shift)
-    return _errors_of(norms, Y.dtype, itemsize(Y.dtype) == 4 and _rounding_shows(sample - shift, norms))
+    is_widened = itemsize(Y.dtype) == 4 and _rounding_shows(_sample(Y, SHORT_SAMPLE) - shift, norms)
+    return _errors_of(norms, Y.dtype, is_widened)
 
 
 def _errors_of(norms: Array, dtype: Any, is_widened: bool) -> np.ndarray:
@@ -358,6 +357,11 @@ def _errors_of(norms: Array, dtype: Any, is_widened: bool) -> np.ndarray:
 def distance_rounding(n_features: int, dtype: Any) -> float:
     """Squared distances up to this multiple of the squared norm about that point count as zero."""
     return _rounding(n_features + 2, dtype)
+
+
+def _sample(Y: Array, most: int) -> Array:
+    """At most so many rows, at equal distances."""
+    return Y[:: max(1, -(-Y.shape[0] // most)), :]
 
 
 def _medians(sample: Array) -> Array:
@@ -375,11 +379,10 @@ def _rounding_shows(sample: Array, norms: Array) -> bool:
     largest = float(array_namespace(norms).max(norms))
     if not largest < np.inf:  # squares of single precision overflow early, and those of double precision do not
         return True
-    few = to_numpy(sample[:: max(1, sample.shape[0] // SHORT_SAMPLE), :]).astype(float)
-    error = epsilon(norms.dtype) * largest
+    few, error = to_numpy(sample), epsilon(norms.dtype) * largest
     if error <= LARGEST_ERROR * _shortest(few):  # the usual case, without distances to all digits
         return False
-    squared = pdist(few, "sqeuclidean")
+    squared = pdist(few.astype(float), "sqeuclidean")
     positive = squared[squared > 0]
     if positive.size == 0 or error <= LARGEST_ERROR * float(positive.min()):  # the usual case, without a percentile
         return False
