@@ -190,7 +190,8 @@ def leading_tridiagonal(diagonal: Array, beside: Array, k: int) -> tuple[Array, 
     All pairs by divide and conquer where that takes less time than k of them one by one.
     """
     n, dtype = len(diagonal), diagonal.dtype
-    stevd = _routine("stevd", dtype) if takes_all_pairs(n, k) else None
+    takes_all = n <= LEAST_ROWS or k * FEW_PAIRS > n
+    stevd = _routine("stevd", dtype) if takes_all else None
     if stevd is None and dtype.itemsize == 4:
         return bisected_tridiagonal(diagonal, beside, k)
     if stevd is None:
@@ -206,11 +207,6 @@ def leading_tridiagonal(diagonal: Array, beside: Array, k: int) -> tuple[Array, 
 
 def _reversed(values: Array, vectors: Array) -> tuple[Array, Array]:
     return values[::-1], vectors[:, ::-1]
-
-
-def takes_all_pairs(n: int, k: int) -> bool:
-    """Whether `leading_tridiagonal` finds all pairs of n rows for k of them."""
-    return n <= LEAST_ROWS or k * FEW_PAIRS > n
 
 
 def symmetric_multiplier(A: Array) -> Callable[[Array, Array], None] | None:

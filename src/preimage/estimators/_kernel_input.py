@@ -68,8 +68,8 @@ TRIAL_ROWS = 32
 # Rows of lazy data from which the mean is found. It need only be near the data compared with the origin.
 ORIGIN_ROWS = 1000
 
-# Kernels that were made of plain parameters and accepted, by these and their types: for a few rows that takes as long as
-# their eigenvectors.
+# Kernels that were made of plain parameters and accepted, by these and their types: for a few rows that takes as long
+# as their eigenvectors.
 _named: dict[tuple[tuple[type, ...], tuple[Any, ...]], Kernel] = {}
 
 KERNEL_CONSTRAINTS = {

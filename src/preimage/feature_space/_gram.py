@@ -240,9 +240,8 @@ class Gram:
         if n <= FEW_PANEL_ROWS[1]:
             tile(everything := slice(0, n), everything, out)
             return _mirrored(out)
-        for start in range(0, n, FEW_PANEL_ROWS[0]):
-            rows, right = slice(start, min(start + FEW_PANEL_ROWS[0], n)), out[start : start + FEW_PANEL_ROWS[0], start:]
-            tile(rows, slice(start, n), right)
+        for rows in cut(n, FEW_PANEL_ROWS[0]):
+            tile(rows, slice(rows.start, n), out[rows, rows.start :])
         return _mirrored(out)
 
     def _known_values(self) -> Array | None:
