@@ -23,6 +23,8 @@ from preimage.feature_space._gram import CenteredGram
 FEW_POINTS, MOST_POINTS = 500, 2000
 # Points from which on the reduction of the matrix may stop early: the whole of fewer takes as long as looks.
 FEWEST_REDUCED = 100
+# Rows that are centred together: a hundredth of a millisecond and more, some calls.
+CENTERED_ROWS = 128
 # Squares of rounding errors below which they underflow, by bytes per number.
 TINY = {8: float(np.finfo(np.float64).tiny), 4: float(np.finfo(np.float32).tiny)}
 
@@ -123,9 +125,11 @@ class FewPoints:
     def leading_pairs(self, k: int, tol: float | None, rng: Seed, amplification: float) -> EigenResult:
         """The k leading pairs, or those that may be determined, by LAPACK, which stops early if it can; called once."""
         C: Any = self._own
-        C -= self.means
-        C -= (self.means - self.mean)[:, None]
-        n, n_bytes = len(C), C.itemsize
+        n, n_bytes, others = len(C), C.itemsize, (self.means - self.mean)[:, None]
+        for start in range(0, n, CENTERED_ROWS):  # which stay in the cache between the two
+            rows = C[start : start + CENTERED_ROWS]
+            rows -= self.means
+            rows -= others[start : start + CENTERED_ROWS]
         if n < FEWEST_REDUCED or not can_reduce(C.dtype) or self.rounding**2 < TINY[n_bytes]:
             return direct_pairs(C, k)
         tolerance = relative_tolerance(CACHED_TOLERANCE[n_bytes] if tol is None else tol, C.dtype)
