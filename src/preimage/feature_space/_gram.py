@@ -236,7 +236,7 @@ class Gram:
         if not (self._has_panels and fits(out, self.X)) or self.is_held or self._known_values() is not None:
             return np.array(self.dense(), order="C")
         prepared, n = self.kernel.prepare(self.X), len(out)
-        tile, self._distance_errors = prepared.tiles(self.X), prepared.errors
+        tile, self._distance_errors = prepared.tiles(self.X), prepared._errors
         if n <= FEW_PANEL_ROWS[1]:
             tile(everything := slice(0, n), everything, out)
             return _mirrored(out)

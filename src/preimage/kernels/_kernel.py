@@ -41,9 +41,6 @@ class Prepared:
         In place of the method, where values and gradients share work.
     in_place : bool, default=False
         Whether these functions take an array to write to, or None, as a third argument.
-    errors : callable or None, default=None
-        Gives rounding errors of the squared norms of the points from which their distances are computed, shape (m,),
-        where they are.
 
     See Also
     --------
@@ -71,14 +68,14 @@ class Prepared:
         with_gradient: WithGradient | None = None,
         *,
         in_place: bool = False,
-        errors: Callable[[], np.ndarray] | None = None,
     ) -> None:
         self.kernel = kernel
         self.points = points
-        self.errors = errors
         self._tiles_of = tiles
         self._with_gradient = with_gradient
         self._in_place = in_place
+        # Gives rounding errors of the squared norms from which distances are computed, where they are known.
+        self._errors: Callable[[], np.ndarray] | None = None
 
     @staticmethod
     def of_function(kernel: Any, points: Array, function: Callable[[Array, Array], Array]) -> "Prepared":

@@ -154,7 +154,9 @@ class SquaredDistance(PairwiseQuantity):
             mixed = is_sparse(X) and not is_sparse(Y)
             return (_SparsePoints(Y) if mixed else form).tiles(X, X is Y)
 
-        return Prepared(self, Y, tiles, in_place=True, errors=form.errors)
+        prepared = Prepared(self, Y, tiles, in_place=True)
+        prepared._errors = form.errors
+        return prepared
 
     def gradient(self, Z: Array, X: Array, weights: Array) -> Array:
         _require_columns(Z, X)
