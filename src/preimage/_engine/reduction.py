@@ -181,7 +181,7 @@ class Reduction:
         return self._A[self.size :, self.size :].copy()
 
     def _parts(self, first: int) -> list[int]:
-        """The addresses of the diagonal, the entries beside it and the factors of reflections, from a row on."""
+        """The addresses of the diagonal, the entries next to it and the factors of reflections, from a row on."""
         return [self._numbers + (part * self._n + first) * self._item for part in range(3)]
 
     def _at(self, row: int, column: int) -> int:
