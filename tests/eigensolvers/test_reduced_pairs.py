@@ -84,3 +84,17 @@ def test_direct_pairs_go_on_to_another_method_where_residuals_are_large(monkeypa
         result = direct_pairs(A.copy(), 7)
         assert_allclose(result.values, expected, atol=1e-13)
         assert result.residuals.max() < 1e-13
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_blocks_find_pairs_of_many_rows_whose_eigenvalues_are_alike(dtype, rng):
+    rows = rng.normal(size=(1500, 700))
+    A = rows @ rows.T / 700
+    tolerance, eps = {np.float64: 1e-10, np.float32: 5e-6}[dtype], np.finfo(dtype).eps
+    C = A.astype(dtype)
+    result = reduced_pairs(C, 60, tolerance, 40 * eps, rng, floor=100 * eps)
+    assert result.converged and not result.is_direct and result.n_products < 1000
+    assert_allclose(result.values, np.linalg.eigvalsh(A)[:-61:-1], rtol=max(tolerance, 20 * eps))
+    residuals = np.linalg.norm(A @ result.vectors - result.vectors * result.values, axis=0)
+    assert residuals.max() <= 2 * max(tolerance, 50 * eps) * result.values[0]
+    assert_allclose(result.vectors.T @ result.vectors, np.eye(60), atol=200 * eps)
