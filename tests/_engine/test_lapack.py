@@ -123,3 +123,34 @@ def test_pairs_of_a_tridiagonal_matrix(first, last, dtype, rng):
 def test_pairs_that_do_not_exist_are_refused(rng):
     with pytest.raises(ValueError):
         _lapack.tridiagonal_eigenpairs(rng.normal(size=4), rng.normal(size=3), 3, 4)
+
+
+@pytest.mark.parametrize("k", [1, 3, 12, 30])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("find", [_lapack.leading_tridiagonal, _lapack.bisected_tridiagonal])
+@pytest.mark.parametrize("kind", ["one block", "three blocks", "copies"])
+def test_leading_pairs_of_a_tridiagonal_matrix_by_every_method(kind, find, dtype, k, rng):
+    n = 90
+    diagonal, beside = rng.normal(size=n), rng.normal(size=n - 1)
+    if kind == "three blocks":  # of which eigenvalues are found one block after the other
+        beside[[29, 59]] = 0
+    if kind == "copies":  # every eigenvalue three times
+        beside[[29, 59]], diagonal[30:60], diagonal[60:] = 0, diagonal[:30], diagonal[:30]
+        beside[30:59], beside[60:] = beside[:29], beside[:29]
+    diagonal, beside = diagonal.astype(dtype), beside.astype(dtype)
+    T = np.diag(diagonal) + np.diag(beside, 1) + np.diag(beside, -1)
+    values, vectors = find(diagonal, beside, k)
+    assert values.dtype == vectors.dtype == dtype and vectors.shape == (n, k)
+    np.testing.assert_allclose(values, np.linalg.eigvalsh(T)[: -k - 1 : -1], **close(dtype))
+    # Robust representations have larger residuals with some matrices than bisection, which callers know.
+    size = (1e2 if find is _lapack.bisected_tridiagonal else 1e4) * np.finfo(dtype).eps
+    np.testing.assert_allclose(T @ vectors, vectors * values, rtol=0, atol=size)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(k), rtol=0, atol=size)
+
+
+def test_addresses_are_those_of_numpy(rng):
+    A = rng.normal(size=(6, 4))
+    frozen = A.copy()
+    frozen.flags.writeable = False
+    for array in (A, A[2:], A[:, 1:], A.T, A[:0], frozen):
+        assert _lapack.address_of(array) == array.ctypes.data

@@ -74,3 +74,18 @@ def test_a_matrix_of_low_rank_ends_without_a_coupling(rng):
     reduction.advance(20)  # arbitrary vectors of the complement, still orthogonal
     Q = reduction.expanded(np.eye(23))
     assert_allclose(Q.T @ Q, np.eye(23), atol=1e-12)
+
+
+@pytest.mark.parametrize("k", [1, 3, 60])  # one by one, and in blocks
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_whole_reduction_needs_no_start(dtype, k, rng):
+    A = rng.normal(size=(80, 80)).astype(dtype)
+    A = A + A.T
+    reduction = Reduction(A.copy())
+    reduction.finish()
+    diagonal, beside = reduction.tridiagonal
+    Q = reduction.expanded(np.eye(80, dtype=dtype)[:, -k:])
+    T = np.diag(diagonal) + np.diag(beside, 1) + np.diag(beside, -1)
+    assert_allclose(Q.T @ A @ Q, T[-k:, -k:], **digits(dtype))
+    assert_allclose(reduction.product(Q), A @ Q, **digits(dtype))
+    assert_allclose(reduction.restored(), A, atol=0, rtol=0)

@@ -622,7 +622,7 @@ def fix_signs(vectors: Array) -> Array:
     if isinstance(vectors, np.ndarray):
         highest, lowest = vectors.max(axis=-2), vectors.min(axis=-2)
         if not (highest == -lowest).any():  # the usual case, in a third of the time
-            return np.copysign(np.ones_like(highest), highest + lowest)
+            return np.copysign(1.0, highest + lowest)
     xp = array_namespace(vectors)
     highest, lowest = xp.max(vectors, axis=-2), xp.min(vectors, axis=-2)
     first_high, first_low = xp.argmax(vectors, axis=-2), xp.argmin(vectors, axis=-2)

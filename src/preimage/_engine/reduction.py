@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cython_blas, cython_lapack
 
-from preimage._engine.lapack import published
+from preimage._engine.lapack import INTEGER, address_of, published
 from preimage._engine.linalg import FEW_COLUMNS
 from preimage._engine.typing import Array
 
@@ -25,6 +25,9 @@ ROUTINES = {
 }
 # Columns of reflectors that LAPACK applies together, and its work space for them.
 BLOCK, BLOCK_WORK = 64, 65 * 64
+# Vectors up to which reflectors one by one take less time than blocks of them, whose products are made beforehand: for
+# two vectors a fifth of it.
+FEW_VECTORS = 40
 # Rows that are copied together.
 STRIP = 64
 
@@ -40,8 +43,8 @@ class Reduction:
     ----------
     A : NumPy array of shape (n, n)
         In C order; one triangle and the diagonal are overwritten.
-    start : array of shape (n,)
-        The first vector, of any length but zero.
+    start : array of shape (n,), optional
+        The first vector, of any length but zero; by default the first axis, where all steps are made in any case.
 
     Attributes
     ----------
@@ -52,16 +55,22 @@ class Reduction:
         Modulus of the entry that couples T and R.
     """
 
-    def __init__(self, A: Array, start: Array) -> None:
+    def __init__(self, A: Array, start: Array | None = None) -> None:
         n, dtype = len(A), A.dtype
         self._call = _routines(dtype)
         self.size, self.dtype, self._n = 0, dtype, n
         # One triangle is read and written: by columns, as LAPACK counts, the lower one. The other one stays as it is.
-        self._A, self._original_diagonal = A, np.diagonal(A).copy()
-        self._item, self._address = dtype.itemsize, self._A.ctypes.data
-        self._diagonal, self._beside, self._tau = np.empty(n, dtype), np.zeros(n, dtype), np.zeros(n, dtype)
-        self._one, self._minus, self._zero = (np.full(1, value, dtype) for value in (1, -1, 0))
-        self._reflect(np.array(start, dtype))
+        self._A, self._original_diagonal = A, np.einsum("ii->i", A).copy()
+        self._item, self._address = dtype.itemsize, address_of(A)
+        # One piece of memory, so that addresses of its parts are known.
+        numbers = np.empty(3 * n + 3, dtype)
+        self._diagonal, self._beside, self._tau = numbers[:n], numbers[n : 2 * n], numbers[2 * n : 3 * n]
+        numbers[-3:] = 1, -1, 0
+        self._numbers = address_of(numbers)
+        self._one, self._minus, self._zero = (self._numbers + (3 * n + place) * self._item for place in range(3))
+        self._u, self._factor = None, 0.0
+        if start is not None:
+            self._reflect(np.array(start, dtype))
 
     def _reflect(self, u: Array) -> None:
         """PAP for the reflection P = I − βuuᵀ that takes the start vector to the first axis."""
@@ -94,32 +103,20 @@ class Reduction:
         j, m = self.size, self._n - self.size
         W = np.empty((count, m), self._A.dtype)
         at = self._at(j, j)
-        self._call["latrd"](LOWER, m, count, at, self._n, self._beside[j:], self._tau[j:], W, m)
+        start = address_of(W)
+        self._call["latrd"](LOWER, m, count, at, self._n, *self._parts(j)[1:], start, m)
         self.size = j + count
         self._diagonal[j : self.size] = np.einsum("ii->i", self._A[j : self.size, j : self.size])
         self._call["syr2k"](
             *(LOWER, NO, m - count, count, self._minus, self._at(self.size, j), self._n),
-            *(W.ctypes.data + count * self._item, m, self._one, self._at(self.size, self.size), self._n),
+            *(start + count * self._item, m, self._one, self._at(self.size, self.size), self._n),
         )
 
     def finish(self) -> None:
         """Make all steps that are left."""
         j, m = self.size, self.n_left
         work = np.empty(m * BLOCK, self.dtype)
-        self._call["sytrd"](
-            *(
-                LOWER,
-                m,
-                self._at(j, j),
-                self._n,
-                self._diagonal[j:],
-                self._beside[j:],
-                self._tau[j:],
-                work,
-                work.size,
-                0,
-            )
-        )
+        self._call["sytrd"](LOWER, m, self._at(j, j), self._n, *self._parts(j), work, work.size, 0)
         self.size, self._beside[-1] = self._n, 0
 
     def expanded(self, weights: Array) -> Array:
@@ -127,12 +124,15 @@ class Reduction:
         j, k, n = self.size, weights.shape[1], self._n
         rows = np.zeros((k, n), self._A.dtype)  # columns of LAPACK
         rows[:, :j] = weights.T
-        work, count = np.empty(k * BLOCK + BLOCK_WORK, self._A.dtype), min(j, n - 1)
+        # Without work space for blocks LAPACK applies reflectors one by one.
+        work = np.empty(k if k <= FEW_VECTORS else k * BLOCK + BLOCK_WORK, self._A.dtype)
+        count, start = min(j, n - 1), address_of(rows)
         self._call["ormqr"](
-            *(LEFT, NO, n - 1, k, count, self._at(1, 0), n, self._tau, rows.ctypes.data + self._item, n),
+            *(LEFT, NO, n - 1, k, count, self._at(1, 0), n, self._parts(0)[2], start + self._item, n),
             *(work, work.size, 0),
         )
-        rows -= (self._factor * (rows @ self._u))[:, None] * self._u
+        if self._u is not None:
+            rows -= (self._factor * (rows @ self._u))[:, None] * self._u
         return rows.T
 
     def product(self, V: Array) -> Array:
@@ -142,9 +142,11 @@ class Reduction:
         if k > FEW_COLUMNS:
             self._call["symm"](LEFT, UPPER, n, k, self._one, self._A, n, rows, n, self._zero, out, n)
         else:
-            for row, image in zip(rows, out, strict=True):
-                self._call["symv"](UPPER, n, self._one, self._A, n, row, 1, self._zero, image, 1)
-        return out.T + (self._original_diagonal - np.diagonal(self._A))[:, None] * V
+            length, start, end = n * self._item, address_of(rows), address_of(out)
+            for at in range(0, k * length, length):
+                self._call["symv"](UPPER, n, self._one, self._A, n, start + at, 1, self._zero, end + at, 1)
+        out += (self._original_diagonal - np.einsum("ii->i", self._A)) * rows
+        return out.T
 
     def restored(self) -> Array:
         """A itself as it was, in its own memory; the reduction is over."""
@@ -162,11 +164,11 @@ class Reduction:
         symv: Any = published(cython_blas, "symv", self.dtype)[0]
         integers = (ctypes.c_int * 3)(self.n_left, self._n, 1)
         rows, stride, step = (ctypes.addressof(integers) + 4 * place for place in range(3))
-        before = LOWER, rows, self._one.ctypes.data, self._at(self.size, self.size), stride
-        between = step, self._zero.ctypes.data
+        before = LOWER, rows, self._one, self._at(self.size, self.size), stride
+        between = step, self._zero
 
-        def multiply(vector: Array, out: Array, held: Any = integers) -> None:
-            symv(*before, vector.ctypes.data, *between, out.ctypes.data, step)
+        def multiply(vector: Array, out: Array, held: Any = (self, integers)) -> None:
+            symv(*before, address_of(vector), *between, address_of(out), step)
 
         return multiply
 
@@ -177,6 +179,10 @@ class Reduction:
     def rest(self) -> Array:
         """A copy of R, of which the triangle that LAPACK calls the lower one has a meaning."""
         return self._A[self.size :, self.size :].copy()
+
+    def _parts(self, first: int) -> list[int]:
+        """The addresses of the diagonal, the entries next to it and the factors of reflections, from a row on."""
+        return [self._numbers + (part * self._n + first) * self._item for part in range(3)]
 
     def _at(self, row: int, column: int) -> int:
         """The address of an entry, as LAPACK counts."""
@@ -203,13 +209,15 @@ def _routine(module: Any, name: str, letters: str, dtype: Any) -> Callable[..., 
         return None
     places = [place for place, letter in enumerate(letters) if letter == "i"]
 
+    of_integers = ctypes.c_int * len(places)
+
     def call(*arguments: Any) -> None:
-        integers = (ctypes.c_int * len(places))()
+        integers = of_integers(*[arguments[place] for place in places])
         base = ctypes.addressof(integers)
-        addresses = [each.ctypes.data if isinstance(each, np.ndarray) else each for each in arguments]
-        for number, place in enumerate(places):
-            integers[number] = arguments[place]
-            addresses[place] = base + 4 * number
+        addresses = [address_of(each) if type(each) is np.ndarray else each for each in arguments]
+        for place in places:
+            addresses[place] = base
+            base += INTEGER
         function(*addresses)
 
     return call

@@ -4,9 +4,10 @@ The only module that touches scikit-learn's private names.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from operator import attrgetter
 from typing import Any
 
 import array_api_compat
@@ -70,9 +71,9 @@ EXTREME_WEIGHT = 1e60
 NO_WEIGHT = 1e-40
 # Types of parameters that cannot change, and how many sets of them are remembered as accepted: a search over many
 # widths has some hundreds; a set is some hundred bytes.
-PLAIN = (int, float, str, bool, type(None), np.float64, np.float32, np.int64, np.int32, np.bool_)
+PLAIN = frozenset({int, float, str, bool, type(None), np.float64, np.float32, np.int64, np.int32, np.bool_})
 MOST_ACCEPTED = 1000
-_accepted: set[tuple[type, tuple[tuple[type, Any], ...]]] = set()
+_accepted: set[tuple[type, tuple[type, ...], tuple[Any, ...]]] = set()
 
 
 def check_parameters(owner: Any) -> None:
@@ -82,9 +83,10 @@ def check_parameters(owner: Any) -> None:
     of a hundred points.
     """
     values = parameters(owner)
-    key = None
-    if all(type(value) in PLAIN for value in values.values()):
-        key = type(owner), tuple((type(value), value) for value in values.values())
+    given = tuple(values.values())
+    types, key = tuple(map(type, given)), None
+    if PLAIN.issuperset(types):
+        key = type(owner), types, given
         if key in _accepted:
             return
     for name, value in values.items():
@@ -104,12 +106,17 @@ def parameters(owner: Any) -> dict[str, Any]:
     if type(owner).get_params is not BaseEstimator.get_params:
         return owner.get_params(deep=False)
     cls: Any = type(owner)
-    return {name: getattr(owner, name) for name in _parameter_names(cls)}
+    names, read = _parameter_names(cls)
+    return dict(zip(names, read(owner), strict=True))
 
 
 @cache
-def _parameter_names(cls: Any) -> tuple[str, ...]:
-    return tuple(cls._get_param_names())
+def _parameter_names(cls: Any) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]:
+    """The names of the parameters of a class, and a function that reads all of them in one call."""
+    names = tuple(cls._get_param_names())
+    if len(names) > 1:
+        return names, attrgetter(*names)
+    return names, lambda owner: tuple(getattr(owner, name) for name in names)
 
 
 def own_parameters(value: Any) -> Any:
@@ -129,6 +136,8 @@ def own_parameters(value: Any) -> Any:
     if not isinstance(value, BaseEstimator):
         return value
     given = parameters(value)
+    if PLAIN.issuperset(map(type, given.values())):
+        return value
     changed = {name: own for name, part in given.items() if (own := own_parameters(part)) is not part}
     if not changed:
         return value

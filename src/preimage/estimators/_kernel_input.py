@@ -22,11 +22,13 @@ from preimage._engine.arrays import (
     take_rows,
     to_numpy,
 )
-from preimage._engine.finite import training_inputs
+from preimage._engine.finite import are_moderate_values, training_inputs
 from preimage._engine.memory import memory_budget
 from preimage._engine.objects import are_objects
 from preimage._engine.typing import Array, Rows, Seed, Targets
 from preimage._engine.validation import (
+    MOST_ACCEPTED,
+    PLAIN,
     Interval,
     check_gram,
     check_lazy_points,
@@ -40,6 +42,7 @@ from preimage._engine.validation import (
     require_in_memory,
     with_weight,
 )
+from preimage._engine.warnings import unwarned
 from preimage._models.components import LandmarkModel
 from preimage.estimators._estimator import check_objects
 from preimage.estimators._relevant_kernel import learns_relevance, relevant_kernel, without_learned
@@ -65,6 +68,10 @@ WIDTH_ROWS = 10_000
 TRIAL_ROWS = 32
 # Rows of lazy data from which the mean is found. It need only be near the data compared with the origin.
 ORIGIN_ROWS = 1000
+
+# Kernels that were made of plain parameters and accepted, by these and their types: for a few rows that takes as long
+# as their eigenvectors.
+_named: dict[tuple[tuple[type, ...], tuple[Any, ...]], tuple[Kernel, bool]] = {}
 
 KERNEL_CONSTRAINTS = {
     "kernel": [str, callable, Kernel],
@@ -115,7 +122,10 @@ def kernel_and_inputs(
         Whether parameters of the kernel that wait for data are found; otherwise the caller does that.
     """
     without_learned(estimator)
-    kernel = named_kernel(estimator, symmetric=symmetric)
+    kernel, is_settled = _named_kernel(estimator, symmetric)
+    if is_settled and type(X) is np.ndarray:
+        checked = check_points(estimator, X, reset=True, min_samples=min_samples)
+        return kernel, own_copy(checked, X) if copy else checked
     checked = check_rows_of(estimator, kernel, X, reset=True, min_samples=min_samples)
     if kernel.points_are_row_numbers:
         checked = check_gram(estimator, checked, centered=centered)
@@ -276,15 +286,48 @@ def without_origin(kernel: Kernel) -> Kernel:
 
 def named_kernel(estimator: Any, *, symmetric: bool = True) -> Kernel:
     """The kernel that the parameters of `estimator` describe; if it must be symmetric, one that is not is refused."""
-    parameters = {name: getattr(estimator, name) for name in ("gamma", "degree", "coef0", "kernel_params")}
-    if parameters["gamma"] is None and isinstance(estimator.kernel, str) and estimator.kernel == "rbf":
-        parameters["gamma"] = getattr(estimator, "_default_rbf_gamma", None)  # of estimators with another default
-    kernel = as_kernel(estimator.kernel, **parameters)
+    return _named_kernel(estimator, symmetric)[0]
+
+
+def _named_kernel(estimator: Any, symmetric: bool) -> tuple[Kernel, bool]:
+    """The same, and whether it is known to be settled, see `_is_settled`."""
+    name, gamma = estimator.kernel, estimator.gamma
+    if gamma is None and isinstance(name, str) and name == "rbf":
+        gamma = getattr(estimator, "_default_rbf_gamma", None)  # of estimators with another default
+    given = name, gamma, estimator.degree, estimator.coef0, estimator.kernel_params, symmetric
+    types = tuple(map(type, given))
+    is_plain = types[0] is str and PLAIN.issuperset(types)
+    if is_plain and (types, given) in _named:
+        known, is_settled = _named[types, given]
+        return _copy_of(known), is_settled
+    kernel = as_kernel(name, gamma=gamma, degree=given[2], coef0=given[3], kernel_params=given[4])
     check_parameters(kernel)  # before anyone asks its parts for a promise
     kernel = own_parameters(kernel)
     if symmetric:
         kernel.require_symmetry(type(estimator).__name__)
-    return kernel
+    if not is_plain:
+        return kernel, False
+    if len(_named) >= MOST_ACCEPTED:
+        _named.clear()
+    _named[types, given] = _copy_of(kernel), (is_settled := _is_settled(kernel))
+    return kernel, is_settled
+
+
+def _is_settled(kernel: Kernel) -> bool:
+    """Whether data decide nothing about a radial kernel on numbers, and its values are moderate in any precision."""
+    if type(kernel).resolve is not Kernel.resolve or not (kernel.is_radial and kernel.is_resolved):
+        return False
+    if kernel.takes_objects or kernel.points_are_row_numbers or kernel.has_extreme_parameters:
+        return False
+    with unwarned():
+        return are_moderate_values(abs(float(kernel.diagonal(np.zeros((1, 1)))[0])), np.float32)
+
+
+def _copy_of(kernel: Kernel) -> Kernel:
+    """Another object with the same parameters: whoever changes it changes one model."""
+    copied = object.__new__(type(kernel))
+    copied.__dict__ = dict(kernel.__dict__)
+    return copied
 
 
 def is_precomputed(kernel: Any) -> bool:

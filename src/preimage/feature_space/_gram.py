@@ -66,6 +66,11 @@ MIRRORED_ROWS = 64
 ROOM_FOR_WORK = 1.25
 
 
+# Rows of panels in which one triangle of a matrix of few rows is computed, and rows up to which one panel of all takes
+# less time: a panel costs a dozen calls, and the other triangle half of all exponentials.
+FEW_PANEL_ROWS = 64, 128
+
+
 class Gram:
     """K with entries k(xᵢ, yⱼ), as an operator.
 
@@ -115,6 +120,7 @@ class Gram:
         self.multiply = multiply
         self._diagonal: Array | None = None
         self._largest_diagonal: float | None = None
+        self._distance_errors: Callable[[], np.ndarray] | None = None
 
     @property
     def is_symmetric(self) -> bool:
@@ -161,7 +167,8 @@ class Gram:
         """
         n = self.shape[0]
         size = self.unit_error() / n**0.5
-        if (errors := value_errors(self.kernel, self.X)) is not None:
+        known = None if self._distance_errors is None else self._distance_errors()
+        if (errors := value_errors(self.kernel, self.X, known)) is not None:
             return max(size, errors[0]) * n**0.5
         few = np.linspace(0, n - 1, min(n, 2 * ASYMMETRY_ROWS)).astype(int)
         left, right = take_rows(self.X, few[::2]), take_rows(self.X, few[1::2])
@@ -228,8 +235,13 @@ class Gram:
         """All entries of a symmetric matrix of few rows in NumPy: in `out`, where the kernel can write there."""
         if not (self._has_panels and fits(out, self.X)) or self.is_held or self._known_values() is not None:
             return np.array(self.dense(), order="C")
-        everything = slice(0, len(out))
-        self.kernel.prepare(self.X).tiles(self.X)(everything, everything, out)
+        prepared, n = self.kernel.prepare(self.X), len(out)
+        tile, self._distance_errors = prepared.tiles(self.X), prepared._errors
+        if n <= FEW_PANEL_ROWS[1]:
+            tile(everything := slice(0, n), everything, out)
+            return _mirrored(out)
+        for rows in cut(n, FEW_PANEL_ROWS[0]):
+            tile(rows, slice(rows.start, n), out[rows, rows.start :])
         return _mirrored(out)
 
     def _known_values(self) -> Array | None:

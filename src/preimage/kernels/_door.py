@@ -106,10 +106,11 @@ def _sample(kernel: Kernel, X: Rows) -> Array:
 
 
 @unwarned()
-def value_errors(kernel: Kernel, X: Array) -> tuple[float, float] | None:
+def value_errors(kernel: Kernel, X: Array, known: np.ndarray | None = None) -> tuple[float, float] | None:
     r"""Rounding errors of values of a radial kernel among the rows of X, typical and largest; None for other kernels.
 
     The typical one is the largest root mean square of the errors of a point's values: with √n, the norm of a matrix.
+    `known` are the rounding errors of the squared norms of the rows, where a matrix of values was computed from them.
 
     Squared distances are :math:`\|x\|^2 - 2 x \cdot y + \|y\|^2` about a common origin, with errors of
     :math:`\varepsilon (\|x\|^2 + \|y\|^2)`, and values f(s) have errors :math:`|f'(s)|` times as large. These are many
@@ -119,8 +120,12 @@ def value_errors(kernel: Kernel, X: Array) -> tuple[float, float] | None:
     if not kernel.is_radial or not kernel.has_gradient or not X.shape[0]:
         return None
     n = X.shape[0]
-    others = X if n <= OTHERS else take_rows(X, np.linspace(0, n - 1, OTHERS).astype(int))
-    errors = distance_errors(others)  # of ‖x‖², for each point
+    some_rows = None if n <= OTHERS else np.linspace(0, n - 1, OTHERS).astype(int)
+    others = X if some_rows is None else take_rows(X, some_rows)
+    if known is not None:
+        errors = known if some_rows is None else known[some_rows]
+    else:
+        errors = distance_errors(others)  # of ‖x‖², for each point
     # What the farthest points, whose errors are largest, would make of the shortest distances: see `_changes`.
     farthest = 2 * float(errors.max())
     values, slopes = map(to_numpy, kernel.profile_with_derivative(np.array([0.0, farthest, 2 * farthest])))

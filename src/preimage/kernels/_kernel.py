@@ -74,6 +74,8 @@ class Prepared:
         self._tiles_of = tiles
         self._with_gradient = with_gradient
         self._in_place = in_place
+        # Gives rounding errors of the squared norms from which distances are computed, where they are known.
+        self._errors: Callable[[], np.ndarray] | None = None
 
     @staticmethod
     def of_function(kernel: Any, points: Array, function: Callable[[Array, Array], Array]) -> "Prepared":

@@ -23,9 +23,9 @@ from preimage._engine.arrays import (
 from preimage._engine.typing import Array
 from preimage.kernels._kernel import Prepared, fits, written
 
-# Rows from which the origin of distances is found. Any point among the data serves: the median of some dozens is one,
-# and sorting ten times as many would cost as much as the distances of a small block.
-SAMPLE = 64
+# Most rows from which the origin of distances is found. Any point among the data serves: the median of some dozens is
+# one, and sorting ten times as many would cost as much as the distances of a small block.
+SAMPLE = 32
 # Rows whose mutual distances show whether single precision is enough, the percentile of these that counts as short, and
 # the error of a short distance that is too much. Kernel values of short distances are those that differ from each
 # other; with an error of a hundredth the smallest eigenvalues of Gram matrices would change.
@@ -154,7 +154,9 @@ class SquaredDistance(PairwiseQuantity):
             mixed = is_sparse(X) and not is_sparse(Y)
             return (_SparsePoints(Y) if mixed else form).tiles(X, X is Y)
 
-        return Prepared(self, Y, tiles, in_place=True)
+        prepared = Prepared(self, Y, tiles, in_place=True)
+        prepared._errors = form.errors
+        return prepared
 
     def gradient(self, Z: Array, X: Array, weights: Array) -> Array:
         _require_columns(Z, X)
@@ -245,21 +247,19 @@ class _Lifted:
 
     def __init__(self, Y: Array) -> None:
         xp = array_namespace(Y)
-        sample = Y[:: max(1, Y.shape[0] // SAMPLE), :]
-        self.shift = _medians(sample)
+        self.shift = _medians(_sample(Y, SAMPLE))
         self.dtype = Y.dtype
-        centered = Y - self.shift
+        lifted, centered = _lifted_rows(Y, self.shift)
         norms = squared_row_norms(centered)
-        self.widened = itemsize(Y.dtype) == 4 and _rounding_shows(sample - self.shift, norms)
+        self.widened = itemsize(Y.dtype) == 4 and _rounding_shows(_sample(Y, SHORT_SAMPLE) - self.shift, norms)
         if self.widened:
-            centered = xp.astype(Y, xp.float64) - xp.astype(self.shift, xp.float64)
+            lifted, centered = _lifted_rows(xp.astype(Y, xp.float64), xp.astype(self.shift, xp.float64))
             norms = squared_row_norms(centered)
-        if isinstance(Y, np.ndarray):
-            lifted = np.empty((Y.shape[0], Y.shape[1] + 2), centered.dtype)
-            lifted[:, :-2], lifted[:, -2], lifted[:, -1] = centered, 1, norms
-            self.right = lifted.T
-        else:
+        if lifted is None:
             self.right = xp.concat([centered, _ones(centered), norms[:, None]], axis=1).T
+        else:
+            lifted[:, -2], lifted[:, -1] = 1, norms
+            self.right = lifted.T
 
     def left(self, X: Array) -> Array:
         """(−2x, ‖x‖², 1), whose inner products with the prepared points are squared distances."""
@@ -270,20 +270,30 @@ class _Lifted:
         centered = wide(X) - wide(self.shift)
         return xp.concat([-2 * centered, squared_row_norms(centered)[:, None], _ones(centered)], axis=1)
 
-    def _left_of_points(self) -> Array:
-        """`left` of the points themselves, of which everything is known."""
-        left = np.empty((self.right.shape[1], self.right.shape[0]), self.right.dtype)
-        np.multiply(self.right[:-2, :].T, -2, out=left[:, :-2])
-        left[:, -2], left[:, -1] = self.right[-1], 1
+    def errors(self) -> np.ndarray:
+        """Rounding errors of the squared norms from which distances are computed, in NumPy."""
+        return _errors_of(self.right[-1], self.dtype, self.widened)
+
+    def _left_of_points(self, rows: slice) -> Array:
+        """`left` of some of the points themselves, of which everything is known."""
+        right = self.right[:, rows]
+        left = np.empty((right.shape[1], right.shape[0]), right.dtype)
+        np.multiply(right[:-2, :].T, -2, out=left[:, :-2])
+        left[:, -2], left[:, -1] = right[-1], 1
         return left
 
     def tiles(self, X: Array, are_points: bool) -> Callable[..., Array]:
         """Distances of parts of X from parts of the points, which may be X itself."""
-        left = self._left_of_points() if are_points and isinstance(self.right, np.ndarray) else self.left(X)
-        floor = _rounding(left.shape[1], left.dtype) * left[:, -2:-1]
+        if are_points and isinstance(self.right, np.ndarray):
+            # Made for each part: few rows at a time stay in the cache.
+            left_of, norms = self._left_of_points, self.right[-1][:, None]
+        else:
+            left = self.left(X)
+            left_of, norms = lambda rows: left[rows, :], left[:, -2:-1]
+        floor = _rounding(self.right.shape[0], self.right.dtype) * norms
 
         def tile(rows: slice, columns: slice, out: Array | None = None) -> Array:
-            some, right = left[rows, :], self.right[:, columns]
+            some, right = left_of(rows), self.right[:, columns]
             settle = lambda s: _settled(s, floor[rows, :], (rows, columns) if are_points else None, X.shape[0])
             if fits(out, some, right):
                 return settle(np.matmul(some, right, out=out))
@@ -293,12 +303,23 @@ class _Lifted:
         return tile
 
 
+def _lifted_rows(Y: Array, shift: Array) -> tuple[Array | None, Array]:
+    """Room for lifted points, of which the first columns are the shifted points; and these. No room but in NumPy."""
+    if not isinstance(Y, np.ndarray):
+        return None, Y - shift
+    lifted = np.empty((Y.shape[0], Y.shape[1] + 2), Y.dtype)
+    return lifted, np.subtract(Y, shift, out=lifted[:, :-2])
+
+
 class _SparsePoints:
     """Points for distances of which one side is sparse: no shift, which would fill the zeros; float64 instead."""
 
     def __init__(self, Y: Array) -> None:
         self.Y = Y.astype(np.float64)
         self.norms = squared_row_norms(self.Y)
+
+    def errors(self) -> np.ndarray:
+        return _errors_of(self.norms, np.float64, False)
 
     def tiles(self, X: Array, are_points: bool) -> Callable[..., Array]:
         dtype, X = X.dtype, X.astype(np.float64)
@@ -325,16 +346,24 @@ def distance_errors(Y: Array) -> np.ndarray:
     """Rounding errors of the squared norms of points from which their distances are computed, shape (n,) in NumPy."""
     if is_sparse(Y):
         return epsilon(np.float64) * to_numpy(squared_row_norms(Y.astype(np.float64)))
-    sample = Y[:: max(1, Y.shape[0] // SHORT_SAMPLE), :]  # of which medians are near enough to those of all
-    shift = _medians(sample)
+    shift = _medians(_sample(Y, SAMPLE))
     norms = squared_row_norms(Y - shift)
-    is_widened = itemsize(Y.dtype) == 4 and _rounding_shows(sample - shift, norms)
-    return epsilon(np.float64 if is_widened else Y.dtype) * to_numpy(norms).astype(np.float64)
+    is_widened = itemsize(Y.dtype) == 4 and _rounding_shows(_sample(Y, SHORT_SAMPLE) - shift, norms)
+    return _errors_of(norms, Y.dtype, is_widened)
+
+
+def _errors_of(norms: Array, dtype: Any, is_widened: bool) -> np.ndarray:
+    return epsilon(np.float64 if is_widened else dtype) * to_numpy(norms).astype(np.float64)
 
 
 def distance_rounding(n_features: int, dtype: Any) -> float:
     """Squared distances up to this multiple of the squared norm about that point count as zero."""
     return _rounding(n_features + 2, dtype)
+
+
+def _sample(Y: Array, most: int) -> Array:
+    """At most so many rows, at equal distances."""
+    return Y[:: max(1, -(-Y.shape[0] // most)), :]
 
 
 def _medians(sample: Array) -> Array:
@@ -352,13 +381,25 @@ def _rounding_shows(sample: Array, norms: Array) -> bool:
     largest = float(array_namespace(norms).max(norms))
     if not largest < np.inf:  # squares of single precision overflow early, and those of double precision do not
         return True
-    few = to_numpy(sample[:: max(1, sample.shape[0] // SHORT_SAMPLE), :]).astype(float)
-    squared = pdist(few, "sqeuclidean")
+    few, error = to_numpy(sample), epsilon(norms.dtype) * largest
+    if error <= LARGEST_ERROR * _shortest(few):  # the usual case, without distances to all digits
+        return False
+    squared = pdist(few.astype(float), "sqeuclidean")
     positive = squared[squared > 0]
-    error = epsilon(norms.dtype) * largest
     if positive.size == 0 or error <= LARGEST_ERROR * float(positive.min()):  # the usual case, without a percentile
         return False
     return error > LARGEST_ERROR * float(np.percentile(positive, SHORT_PERCENTILE))
+
+
+def _shortest(points: np.ndarray) -> float:
+    """A lower bound of squared distances among points: by products, which are fast, without their rounding errors."""
+    squares = squared_row_norms(points)
+    distances = -2 * (points @ points.T)
+    distances += squares
+    distances += squares[:, None]
+    np.einsum("ii->i", distances)[...] = np.inf
+    rounding = 2 * _rounding(points.shape[1] + 2, points.dtype) * float(squares.max())
+    return float(distances.min()) - rounding
 
 
 def _rounding(n_columns: int, dtype: Any) -> float:

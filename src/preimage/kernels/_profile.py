@@ -172,7 +172,9 @@ class ProfileKernel(Kernel):
             values, derivatives = self.profile_with_derivative(quantity(Z))
             return values, lambda weights: self.pairwise.gradient(Z, Y, weights * derivatives)
 
-        return Prepared(self, Y, tiles, with_gradient, in_place=True)
+        prepared = Prepared(self, Y, tiles, with_gradient, in_place=True)
+        prepared._errors = quantity._errors
+        return prepared
 
     @property
     def writes_in_place(self) -> bool:

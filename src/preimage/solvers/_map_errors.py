@@ -128,16 +128,22 @@ class LeftOutRows:
             B = at_asked @ V
             ratio, moved = over(B, V) / own, stage.Q @ (stage.Q.T @ V)
             projected = np.swapaxes(V, -1, -2) @ stage.left
-            # One ridge at a time: square matrices for all of them together would take tens of megabytes.
-            weighted = [
-                ((B - ratio[..., r, :, None] * V) * inverse[..., r, None, :]) @ projected for r in range(ridges.size)
-            ]
+            # The columns for all ridges side by side: products with them are two of matrices.
+            scaled = inverse[..., None] * projected[..., None, :, :]  # (..., ridges, m, columns)
+            weighted = _side_by_side(B, scaled) - ratio[..., None] * _side_by_side(V, scaled)
             shared = over(B, moved) - ratio * over(V, moved)
-            errors = stage.errors - np.stack(weighted, axis=-3) - shared[..., None] * stage.residuals
+            errors = stage.errors - weighted - shared[..., None] * stage.residuals
             squares = np.sum(errors**2, axis=-1)
             sound = sound_ridges(values, np.sum(projected**2, axis=-1), ridges, largest, total=total)
             found.append(np.where(sound[..., None] & np.isfinite(squares), squares, np.inf))
         return np.stack(found, axis=-3)
+
+
+def _side_by_side(A: np.ndarray, parts: np.ndarray) -> np.ndarray:
+    """A times each of several matrices, shapes (..., m, m) and (..., parts, m, columns), as one product."""
+    *_, count, m, columns = parts.shape
+    wide = np.moveaxis(parts, -3, -2).reshape(*parts.shape[:-3], m, count * columns)
+    return np.moveaxis((A @ wide).reshape(*parts.shape[:-3], m, count, columns), -2, -3)
 
 
 def measured_columns(X: np.ndarray) -> np.ndarray:

@@ -25,7 +25,7 @@ TREND_RIDGES = (1e-3, 1e-1)
 MOST_TREND_COLUMNS = 600
 # Most rows that are filled together, in one piece of work. Ten times more do not fit into the cache of a processor, and
 # are too few pieces for threads; with ten times fewer, threads wait for the interpreter between calls.
-MOST_BLOCK_ROWS = 128
+MOST_BLOCK_ROWS = 64
 # Rows that are restored by all members together, of the hundred and fifty that judge: four pieces of work.
 JUDGED_BLOCK_ROWS = 40
 

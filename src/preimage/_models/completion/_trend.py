@@ -1,11 +1,12 @@
 """What a normal distribution of the rows says about missing entries: the linear trend of a table."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from preimage._engine.arrays import array_namespace, device_kwargs, from_numpy, take_rows, to_numpy
-from preimage._engine.rows import cut, for_blocks, stacked_blocks
+from preimage._engine.rows import cut, for_blocks
 from preimage._engine.typing import Array
 
 # Rounds of the fit to incomplete rows. Errors of filled entries change by a hundredth after three; five times as many
@@ -17,6 +18,9 @@ ROUND_RIDGE = 1e-2
 # thousand rows are eight pieces. With ten times more, threads have nothing to do on tables of usual size; with ten
 # times fewer, they wait for the interpreter between calls. The same for mean covariances, whose inverses are slower.
 SOLVED_ROWS, INVERTED_ROWS = 128, 32
+# Operations, m³ of a row of m missing entries, up to which so many rows and more are in one piece: what calls take is
+# longer for tables of few columns.
+SOLVED_WORK, INVERTED_WORK = 2e6, 5e5
 # Rows from which the mean covariance of missing entries is found, evenly spaced: it is a mean over rows, and inverses
 # for all of a thousand rows take longer than everything else. Fewer of long rows, down to the second number: those of m
 # missing entries take m³ operations, of which there are at most the third number.
@@ -97,29 +101,49 @@ class Gaps:
 
     def take(self, values: Array) -> Array:
         """Values of shape (q, d) at the missing entries, zero elsewhere; shape (q, m)."""
-        q, d = values.shape
-        flat = (np.arange(q)[:, None] * d + self.places).ravel()
-        found = _flat(values, flat, self.places.shape)
-        return found * from_numpy(self.is_missing, values, dtype=values.dtype)
+        return _flat(values, self._numbers, self.places.shape) * self._open(values)
 
     def put(self, found: Array) -> Array:
         """The opposite of `take`: zero where entries are known, shape (q, d)."""
-        q, d = self.observed.shape
-        back = np.full((q, d), self.places.size)
-        np.put_along_axis(back, self.places, np.arange(self.places.size).reshape(self.places.shape), axis=1)
         xp = array_namespace(found)
         zero = xp.zeros((1,), dtype=found.dtype, **device_kwargs(found))
-        return _flat(xp.concat([xp.reshape(found, (-1,)), zero]), back.ravel(), (q, d)) * (1 - self.observed)
+        return _flat(xp.concat([xp.reshape(found, (-1,)), zero]), *self._back) * (1 - self.observed)
 
     def blocks_of(self, matrix: Array) -> Array:
         """The parts of a (d, d) matrix between missing entries, ones on the diagonal elsewhere; shape (q, m, m)."""
-        d, m = matrix.shape[0], self.places.shape[1]
-        flat = (self.places[:, :, None] * d + self.places[:, None, :]).ravel()
-        open_entries = from_numpy(self.is_missing, matrix, dtype=matrix.dtype)
-        xp = array_namespace(matrix)
-        parts = _flat(matrix, flat, (self.places.shape[0], m, m)) * open_entries[:, :, None] * open_entries[:, None, :]
-        unit = xp.eye(m, dtype=matrix.dtype, **device_kwargs(matrix))
-        return parts + unit * (1 - open_entries)[:, None, :]
+        xp, d, (q, m) = array_namespace(matrix), matrix.shape[0], self.places.shape
+        wider = xp.zeros((d + 1, d + 1), dtype=matrix.dtype, **device_kwargs(matrix))
+        wider[:d, :d] = matrix
+        parts, others = _flat(wider, self.pairs, (q, m, m)), 1 - self._open(matrix)
+        if isinstance(parts, np.ndarray):
+            np.einsum("qii->qi", parts)[...] += others
+            return parts
+        return parts + xp.eye(m, dtype=matrix.dtype, **device_kwargs(matrix)) * others[:, None, :]
+
+    @cached_property
+    def pairs(self) -> np.ndarray:
+        """Numbers of all pairs of missing entries of each row in a matrix of shape (d + 1, d + 1), whose last row and
+        column stand for entries that are known."""
+        d = self.observed.shape[1]
+        places = np.where(self.is_missing, self.places, d)
+        return (places[:, :, None] * (d + 1) + places[:, None, :]).ravel()
+
+    @cached_property
+    def _numbers(self) -> np.ndarray:
+        """Numbers of the places in an array of shape (q, d)."""
+        q, d = self.observed.shape
+        return (np.arange(q)[:, None] * d + self.places).ravel()
+
+    @cached_property
+    def _back(self) -> tuple[np.ndarray, tuple[int, int]]:
+        """For each entry of all rows the number of its place, and the shape of the rows."""
+        q, d = self.observed.shape
+        back = np.full(q * d, self.places.size)
+        back[self._numbers] = np.arange(self.places.size)
+        return back, (q, d)
+
+    def _open(self, like: Array) -> Array:
+        return from_numpy(self.is_missing, like, dtype=like.dtype)
 
 
 def fit_trend(values: Array, observed: Array, start: Array, n_rounds: int = TREND_ROUNDS) -> Trend:
@@ -156,10 +180,13 @@ def fit_trend(values: Array, observed: Array, start: Array, n_rounds: int = TREN
     counts = missing.sum(axis=0) / n / np.maximum(missing[judged].mean(axis=0), 1 / n)
     shares = from_numpy(np.sqrt(np.outer(counts, counts)), values, dtype=values.dtype)
     trend = Trend.of(start)
+    # What is missing stays the same in all rounds.
+    solved = _gaps_of(known, values, SOLVED_ROWS, SOLVED_WORK)
+    inverted = [gaps for _, gaps in _gaps_of(take_rows(known, judged), values, INVERTED_ROWS, INVERTED_WORK)]
     for _ in range(n_rounds):
         precision = trend.precision(ROUND_RIDGE)
-        filled = xp.where(known, open_rows, conditional_means(precision, filled, known))
-        extra = _mean_covariance(precision.matrix, take_rows(known, judged)) * shares
+        filled = xp.where(known, open_rows, conditional_means(precision, filled, known, solved))
+        extra = _mean_covariance(precision.matrix, inverted) * shares
         trend = Trend.of(xp.concat([complete, filled]), extra)
     return trend
 
@@ -171,31 +198,36 @@ def _judged_rows(missing: np.ndarray) -> np.ndarray:
     return np.unique(np.linspace(0, missing.shape[0] - 1, count).astype(int))
 
 
-def conditional_means(precision: Precision, rows: Array, observed: Array) -> Array:
+def _gaps_of(observed: Array, like: Array, fewest: int, work: float) -> list[tuple[slice, Gaps]]:
+    """Gaps of rows that are worked on together, so many rows at least, and the numbers of these rows."""
+    most = int((~to_numpy(observed)).sum(axis=1).max(initial=1))
+    return [
+        (block, Gaps.of(observed[block, :], like))
+        for block in cut(observed.shape[0], max(fewest, int(work / max(1, most) ** 3)))
+    ]
+
+
+def conditional_means(
+    precision: Precision, rows: Array, observed: Array, gaps: list[tuple[slice, Gaps]] | None = None
+) -> Array:
     """Means of all entries given those that are observed; of known entries, that of the column. Shape (q, d)."""
     xp = array_namespace(rows)
-
-    def means(block: slice) -> Array:
-        known, some = observed[block, :], rows[block, :]
-        centered = xp.where(known, some - precision.mean, xp.zeros_like(some))
-        return precision.mean - precision.solved(Gaps.of(known, some), [centered])[0]
-
-    return stacked_blocks(means, rows.shape[0], SOLVED_ROWS, rows)
+    gaps = _gaps_of(observed, rows, SOLVED_ROWS, SOLVED_WORK) if gaps is None else gaps
+    centered = xp.where(observed, rows - precision.mean, xp.zeros_like(rows))
+    means = lambda each: precision.mean - precision.solved(each[1], [centered[each[0], :]])[0]
+    return xp.concat(for_blocks(means, gaps, rows), axis=0)
 
 
-def _mean_covariance(precision: Array, observed: Array) -> Array:
+def _mean_covariance(precision: Array, gaps: list[Gaps]) -> Array:
     """The mean over rows of the covariance of the missing entries, zero for known ones, shape (d, d)."""
     xp, d = array_namespace(precision), precision.shape[0]
 
-    def sum_of(block: slice) -> np.ndarray:
-        gaps = Gaps.of(observed[block, :], precision)
-        open_entries = from_numpy(gaps.is_missing, precision, dtype=precision.dtype)
-        found = xp.linalg.inv(gaps.blocks_of(precision)) * open_entries[:, :, None] * open_entries[:, None, :]
-        places = gaps.places[:, :, None] * d + gaps.places[:, None, :]
-        return np.bincount(places.ravel(), weights=to_numpy(found).ravel().astype(float), minlength=d * d)
+    def sum_of(some: Gaps) -> np.ndarray:
+        found = to_numpy(xp.linalg.inv(some.blocks_of(precision))).ravel()
+        return np.bincount(some.pairs, weights=found.astype(float, copy=False), minlength=(d + 1) ** 2)
 
-    total = sum(for_blocks(sum_of, cut(observed.shape[0], INVERTED_ROWS), precision))
-    return from_numpy(total.reshape(d, d) / observed.shape[0], precision, dtype=precision.dtype)
+    total = sum(for_blocks(sum_of, gaps, precision)) / sum(some.observed.shape[0] for some in gaps)
+    return from_numpy(total.reshape(d + 1, d + 1)[:d, :d], precision, dtype=precision.dtype)
 
 
 def _flat(values: Array, numbers: np.ndarray, shape: tuple[int, ...]) -> Array:
