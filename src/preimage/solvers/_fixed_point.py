@@ -209,6 +209,11 @@ FEWEST_NUMBERS = 5000
 # Steps in double precision after rough ones, at least. One leaves differences of 2e-8 between the same rows in other
 # blocks, two leave 7e-9 and four leave 4e-10, on digits.
 STEPS_AFTER_ROUGH = 3
+# A tolerance from which on no step need follow rough ones: rounding errors of single precision are below a thousandth
+# of it. A row that rests in double precision too takes its last step there, as after any other descent.
+COARSE = 1e-4
+# Rough steps with such a tolerance, at most: two in three pre-images that have not come to rest after thirty do by then.
+MOST_COARSE_STEPS = 60
 
 
 def rough_steps(problem: NearestImage, size: float, tol: float) -> "RoughSteps | None":
@@ -248,6 +253,7 @@ class RoughSteps:
         self.right = np.concatenate([centered.T, -self.gamma * np.sum(centered * centered, axis=1)[None, :]])
         self.right = np.ascontiguousarray(self.right, np.float32)
         self.points_and_ones = np.concatenate([centered, np.ones((n, 1), np.float32)], axis=1)
+        self.least, self.most_steps = (STEPS_AFTER_ROUGH, MOST_STEPS) if tol < COARSE else (0, MOST_COARSE_STEPS)
         self.shortest = (max(tol, 16 * epsilon(np.dtype(np.float32))) * size) ** 2
         self.most = tile_rows(n, centered) or 1
         self.tile = ThreadBuffer(self.most, n, np.dtype(np.float32))
@@ -262,7 +268,7 @@ class RoughSteps:
             # Rounding errors of single precision, which depend on the block, are below the tolerance, and each step
             # leaves a fraction of them.
             left = max_iter - int(steps.max(initial=0))
-            found = minimize_rows(objective, points, box, rule, left, least=STEPS_AFTER_ROUGH)
+            found = minimize_rows(objective, points, box, rule, left, least=self.least)
             found = replace(found, n_iter=found.n_iter + steps)
             # From the start again where the result may be no lower than that.
             doubtful = np.flatnonzero(~(found.objective < safe_values))
@@ -285,7 +291,7 @@ class RoughSteps:
         found, steps, active = Z.copy(), np.zeros(len(Z), int), np.arange(len(Z))
         safe_values = np.full(len(Z), np.inf)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # what is not finite is thrown away
-            for number in range(MOST_STEPS):
+            for number in range(self.most_steps):
                 sums = self._sums(W, Z)
                 if number == 0:
                     safe_values = self._values(sums[:, -1], Z, anchor) - self._rounding(moduli)

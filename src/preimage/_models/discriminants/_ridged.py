@@ -84,15 +84,21 @@ class Ridged:
         rounding : array of shape (r,)
             What rounding errors of A alone would explain of a unit vector.
         """
-        parts = [self._parts_by_eigenvectors if self._takes_eigenvectors(alpha) else self._parts for alpha in alphas]
-        found = [of_ridge(alpha, B) for of_ridge, alpha in zip(parts, alphas, strict=True)]
+        by_eigenvectors = [self._takes_eigenvectors(alpha) for alpha in alphas]
+        # What all ridges that are solved share is one product; the others have one decomposition.
+        image = None if all(by_eigenvectors) else product(self.A, B).T
+        found = [
+            self._parts_by_eigenvectors(alpha, B) if each else self._parts(alpha, B, image)
+            for alpha, each in zip(alphas, by_eigenvectors, strict=True)
+        ]
         solutions, explained, rest, rounding = (np.stack(each) for each in zip(*found, strict=True))
         return solutions, explained, rest, rounding
 
-    def _parts(self, alpha: float, B: Array) -> tuple[Array, Array, Array, float]:
+    def _parts(self, alpha: float, B: Array, image: Array) -> tuple[Array, Array, Array, float]:
+        """`image` is BᵀA."""
         solution = self.solve(alpha, B)
         rounding = epsilon(self.A.dtype) * max(1.0, self.size / alpha)
-        return solution, product(self.A, B).T @ solution, alpha * (B.T @ solution), rounding
+        return solution, image @ solution, alpha * (B.T @ solution), rounding
 
     def _parts_by_eigenvectors(self, alpha: float, B: Array) -> tuple[Array, Array, Array, float]:
         values, vectors = self._eigen_with(alpha)
@@ -131,9 +137,12 @@ class Ridged:
         return self.n_ridges > EIGEN_COST
 
     def _takes_eigenvectors(self, alpha: float) -> bool:
+        return bool(self._by_eigenvectors or alpha < self._small_ridge)
+
+    @cached_property
+    def _small_ridge(self) -> float:
         trace_before_centering = self.size * self.A.shape[0]
-        small = max(SMALL_RIDGE * np.trace(self.A), SMALL_RIDGE_UNCENTERED * trace_before_centering)
-        return bool(self._by_eigenvectors or alpha < small)
+        return float(max(SMALL_RIDGE * np.trace(self.A), SMALL_RIDGE_UNCENTERED * trace_before_centering))
 
     @cached_property
     def _eigen(self) -> tuple[Array, Array]:
