@@ -318,7 +318,11 @@ class Worker:
 
     def seconds(self, job, who=OURS):
         """Run a job once; its seconds."""
-        return self._ask(job=job, who=who)["seconds"]
+        return self.usage(job, who)["seconds"]
+
+    def usage(self, job, who=OURS):
+        """Run a job once; its seconds, those of the processor, waits of threads, and new pages of memory."""
+        return self._ask(job=job, who=who)
 
     def phases(self, job):
         """Run a job of ours once with a stopwatch on the functions of `_phases.py`; {phase: seconds}."""
@@ -377,20 +381,24 @@ def _serve(quick):
             if order.get("phases"):
                 say(phases=measure_phases(made[job][OURS]))
             elif "who" in order:
-                say(seconds=_timed(made[job][order["who"]]))
+                say(**_usage(made[job][order["who"]]))
             else:
                 say(candidates=list(made[job]))
         except Exception as error:
             say(error=f"{type(error).__name__}: {error}")
 
 
-def _timed(function):
+def _usage(function):
     import gc
+    import resource
 
     gc.collect()
-    start = time.perf_counter()
+    before, start = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter()
     function()
-    return time.perf_counter() - start
+    seconds, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF)
+    spent = lambda *names: sum(getattr(after, name) - getattr(before, name) for name in names)
+    processor = spent("ru_utime", "ru_stime")
+    return {"seconds": seconds, "processor": processor, "waits": spent("ru_nvcsw"), "pages": spent("ru_minflt")}
 
 
 def _warm_up():

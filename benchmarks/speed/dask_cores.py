@@ -4,7 +4,8 @@ Set-up: exact kernel PCA of 80,000 rows of 32 columns (32 components, float64, n
 of 2,000,000 rows of 32 columns on 500 landmarks (float32), in a process of one thread and on LocalClusters of 1, 2, 4,
 8 and 16 worker processes of one thread, as Dask starts them. Workers make the rows before the clock starts, and have
 fitted a twentieth of them. Every fit runs in a process of its own. The same number of processes that only multiply
-matrices says how much slower the machine makes each of them when others work as well.
+matrices says how much slower the machine makes each of them when others work as well. The client has as many threads
+as there are workers, which wait while it works.
 
     python benchmarks/speed/dask_cores.py --record
     python benchmarks/speed/dask_cores.py --jobs landmarks --workers 1 2
@@ -35,13 +36,15 @@ from preimage._engine.dask import pair_blocks
 
 # Columns of the blocks of 32 exact components.
 BLOCK_WIDTH = 48
+# What workers did, in seconds of all of them together: `_dask_jobs.actions`.
+ACTIONS = ("compute_seconds", "transfer_seconds", "others_seconds")
 WORKERS = (1, 16, 4, 8, 2)  # what matters most first, where time is short
 
 
 def run(job, n, workers):
     """One fit in a process of its own; no workers is none of Dask."""
     command = [sys.executable, "-W", "ignore", __file__, "--inline", job, str(n), str(workers)]
-    variables = environment(1) | {"DASK_DISTRIBUTED__LOGGING__DISTRIBUTED": "error"}
+    variables = environment(max(workers, 1)) | {"DASK_DISTRIBUTED__LOGGING__DISTRIBUTED": "error"}
     result = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=variables)
     return json.loads(result.stdout.splitlines()[-1])
 
@@ -57,7 +60,7 @@ def figures(job, plain, found, rates):
     values = {f"{job}; plain; seconds": plain["seconds"]}
     for workers, each in found.items():
         key = f"{job}; {workers} workers"
-        names = ("seconds", "processor", "workers_processor", "tasks", "pages")
+        names = ("seconds", "processor", "workers_processor", "tasks", "pages", *ACTIONS)
         values |= {f"{key}; {name}": each[name] for name in names}
         values[f"{key}; megabytes between workers"] = each["bytes"] / 1e6
         values[f"{key}; over plain"] = each["seconds"] / plain["seconds"]
@@ -84,11 +87,12 @@ def model_costs(job, n, plain, found, rates):
 
 
 def print_line(job, workers, each, plain):
+    done = ", ".join(f"{name.partition('_')[0]} {each[name]:.1f} s" for name in ACTIONS)
     print(
         f"{job}, {workers} workers: {each['seconds']:.2f} s, {each['seconds'] / plain['seconds']:.2f} of the plain "
         f"process; processor: client {each['processor']:.1f} s, workers {each['workers_processor']:.1f} s; "
-        f"{each['tasks']} tasks, {each['bytes'] / 1e6:.0f} MB between workers, {each['pages']} new pages; difference "
-        f"{difference(plain, each):.0e}",
+        f"{done}; {each['tasks']} tasks, {each['bytes'] / 1e6:.0f} MB between workers, {each['pages']} new pages; "
+        f"difference {difference(plain, each):.0e}",
         flush=True,
     )
 

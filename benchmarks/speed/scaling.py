@@ -81,6 +81,17 @@ def print_phases(phases):
         print(f"    {name:22}" + "".join(cells), flush=True)
 
 
+def print_waits(usages):
+    """What threads do instead of work; `usages` is {threads: what `Worker.usage` says}."""
+    for threads, usage in usages.items():
+        rate = usage["waits"] / usage["seconds"]
+        print(
+            f"  {threads} threads: processor {usage['processor']:.2f} s in {usage['seconds']:.3f} s, "
+            f"{usage['waits']} waits ({rate:.0f} a second), {usage['pages']} new pages",
+            flush=True,
+        )
+
+
 def compact(found):
     """[[who, threads, minimum, median, number of runs]] with four digits."""
     import numpy as np
@@ -228,6 +239,8 @@ def measure(options):
             jobs[job] = compact(found)
             if job.startswith(PHASED):
                 phases[job] = {threads: _rounded(workers[OURS, threads].phases(job)) for threads in options.threads}
+            if options.waits:
+                print_waits({threads: workers[OURS, threads].usage(job) for threads in options.threads})
             if options.results:
                 print_result(job=job, runs=jobs[job], phases=phases.get(job, {}))
             for worker in workers.values():
@@ -252,6 +265,7 @@ def main():
     parser.add_argument("--repeats", type=int, default=5, help="largest number of rounds")
     parser.add_argument("--seconds", type=float, default=20.0, help="no further round of a job begins after that")
     parser.add_argument("--budget", type=float, default=1e9, help="no further job begins after so many seconds")
+    parser.add_argument("--waits", action="store_true", help="how often threads wait, of one more run")
     parser.add_argument("--quick", action="store_true", help="small jobs, to try the script")
     parser.add_argument("--merge", type=Path, nargs="+", help="read what earlier runs printed instead of measuring")
     parser.add_argument("--results", action="store_true", help="print lines for --merge instead of tables")

@@ -212,7 +212,7 @@ STEPS_AFTER_ROUGH = 3
 # A tolerance from which on no step need follow rough ones: rounding errors of single precision are below a thousandth
 # of it. A row that rests in double precision too takes its last step there, as after any other descent.
 COARSE = 1e-4
-# Rough steps with such a tolerance, at most: two in three pre-images that have not come to rest after thirty do by then.
+# Rough steps with such a tolerance, at most: most pre-images that have not come to rest after thirty do by then.
 MOST_COARSE_STEPS = 60
 
 

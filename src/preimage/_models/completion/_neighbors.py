@@ -29,7 +29,7 @@ DISTANCE_UNIT = 1e-9
 LEAST_WIDTH = 1e-6
 # Bins of equal numbers of rows by one column, within which the others are averaged: a wave of two periods shows in ten.
 BINS = 10
-# Indicators of bins that are multiplied together: four MiB. Ten times more leave the cache of a core, and with ten times
+# Indicators of bins that are multiplied together: four MiB. Ten times more leave the cache of a core; with ten times
 # fewer there are as many calls as columns.
 INDICATORS = 2**19
 # What a column counts at least, next to one that determines the missing entry: columns that say nothing alone may say
