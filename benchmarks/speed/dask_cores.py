@@ -28,7 +28,7 @@ import numpy as np
 sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parent)]
 from _cluster_cost import TASK, exact_cost, landmark_cost
 from _dask_jobs import CHUNKS, FEATURES, JOBS, arithmetic, in_memory, with_dask
-from _measure import RECORDS, describe_machine, record
+from _measure import describe_machine, record
 from _processes import environment
 from _reports import option_parser
 
@@ -98,13 +98,12 @@ def print_line(job, workers, each, plain):
 
 
 def main():
-    parser = option_parser(__doc__, "record")
+    parser = option_parser(__doc__, "record", "folder")
     parser.add_argument("--jobs", nargs="+", default=list(JOBS), choices=JOBS)
     parser.add_argument("--workers", type=int, nargs="+", default=WORKERS)
     parser.add_argument("--quick", action="store_true", help="few rows, to try the script")
     parser.add_argument("--fraction", type=float, default=1.0, help="of the rows")
     parser.add_argument("--budget", type=float, default=1e9, help="no further fit begins after so many seconds")
-    parser.add_argument("--folder", type=Path, default=RECORDS, help="where --record writes")
     parser.add_argument("--inline", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.inline:
