@@ -64,7 +64,8 @@ def read(name):
 
 def origin_of(found):
     """How a record was made, and on what."""
-    return f"Measured by `{found['command']}`; {found['machine']}; {found['duration']}."
+    parts = [f"Measured by `{found['command']}`", found["machine"], found.get("duration")]
+    return "; ".join(filter(None, parts)) + "."
 
 
 def curves_of(values):
