@@ -84,21 +84,22 @@ class Ridged:
         rounding : array of shape (r,)
             What rounding errors of A alone would explain of a unit vector.
         """
-        by_eigenvectors = [self._takes_eigenvectors(alpha) for alpha in alphas]
-        # What all ridges that are solved share is one product; the others have one decomposition.
-        image = None if all(by_eigenvectors) else product(self.A, B).T
-        found = [
-            self._parts_by_eigenvectors(alpha, B) if each else self._parts(alpha, B, image)
-            for alpha, each in zip(alphas, by_eigenvectors, strict=True)
-        ]
-        solutions, explained, rest, rounding = (np.stack(each) for each in zip(*found, strict=True))
+        by_eigenvectors = np.array([self._takes_eigenvectors(alpha) for alpha in alphas], dtype=bool)
+        of_ridges = np.asarray(alphas, dtype=float)
+        solutions = np.empty((len(alphas), *B.shape), B.dtype)
+        explained, rest = np.empty((2, len(alphas), B.shape[1], B.shape[1]), B.dtype)
+        rounding = epsilon(self.A.dtype) * np.maximum(1.0, self.size / of_ridges)
+        for number in np.flatnonzero(by_eigenvectors):
+            found = self._parts_by_eigenvectors(alphas[number], B)
+            solutions[number], explained[number], rest[number], rounding[number] = found
+        solved = np.flatnonzero(~by_eigenvectors)
+        for number in solved:
+            solutions[number] = self.solve(alphas[number], B)
+        if solved.size:  # products of all ridges in one call each
+            some = solutions[solved]
+            explained[solved] = product(self.A, B).T @ some
+            rest[solved] = of_ridges[solved, None, None] * (B.T @ some)
         return solutions, explained, rest, rounding
-
-    def _parts(self, alpha: float, B: Array, image: Array) -> tuple[Array, Array, Array, float]:
-        """`image` is BᵀA."""
-        solution = self.solve(alpha, B)
-        rounding = epsilon(self.A.dtype) * max(1.0, self.size / alpha)
-        return solution, image @ solution, alpha * (B.T @ solution), rounding
 
     def _parts_by_eigenvectors(self, alpha: float, B: Array) -> tuple[Array, Array, Array, float]:
         values, vectors = self._eigen_with(alpha)
