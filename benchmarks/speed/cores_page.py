@@ -154,10 +154,32 @@ def cluster_table(job, values):
     )
 
 
+def busy_lines(found):
+    yield "\n## Busy machines\n"
+    settings, of_busy = found["settings"], found["values"]
+    yield (
+        f"{origin_of(found)} {settings['threads']} threads, quiet and with {settings['spinning']} spinning processes, "
+        "one on every core, in turn; minima, and ratios of minima and of medians. Where cores are divided fairly, "
+        "everything takes twice as long.\n"
+    )
+    yield from table(
+        ["job", "quiet", "busy", "ratio", "of medians"],
+        [
+            [
+                job,
+                *(f"{of_busy[f'{job}; {name}']:.3g} s" for name in ("quiet", "busy")),
+                *(f"{of_busy[f'{job}; {name}']:.2f}" for name in ("ratio", "ratio of medians")),
+            ]
+            for job in JOBS
+            if f"{job}; quiet" in of_busy
+        ],
+    )
+
+
 def page():
-    scaling, busy, long_jobs, cluster = map(read, ("scaling", "busy", "long_jobs", "dask_cores"))
+    scaling, long_jobs, cluster = map(read, ("scaling", "long_jobs", "dask_cores"))
     yield "# Threads, busy machines and long jobs\n"
-    yield f"Written by `{command()}` from the records `scaling`, `dask_cores`, `busy` and `long_jobs`.\n"
+    yield f"Written by `{command()}` from the records of the scripts that are named below.\n"
     yield "## What the main jobs gain from threads\n"
     yield f"{origin_of(scaling)} {ABOUT_THREADS.format(**scaling['settings'])}\n"
     yield from scaling_table(curves_of(scaling["values"]))
@@ -173,26 +195,8 @@ def page():
     yield "\n## Parts of the exact fit\n"
     yield "By a stopwatch on the functions of the library, in one more run."
     yield from phase_tables(scaling["values"])
-    yield "\n## Busy machines\n"
-    settings = busy["settings"]
-    yield (
-        f"{origin_of(busy)} {settings['threads']} threads, quiet and with {settings['spinning']} spinning processes, "
-        "one on every core, in turn; minima, and ratios of minima and of medians. Where cores are divided fairly, "
-        "everything takes twice as long.\n"
-    )
-    of_busy = busy["values"]
-    yield from table(
-        ["job", "quiet", "busy", "ratio", "of medians"],
-        [
-            [
-                job,
-                *(f"{of_busy[f'{job}; {name}']:.3g} s" for name in ("quiet", "busy")),
-                *(f"{of_busy[f'{job}; {name}']:.2f}" for name in ("ratio", "ratio of medians")),
-            ]
-            for job in JOBS
-            if f"{job}; quiet" in of_busy
-        ],
-    )
+    if (RECORDS / "busy.json").exists():
+        yield from busy_lines(read("busy"))
     yield "\n## Long jobs on one core\n"
     yield f"{origin_of(long_jobs)} Single runs.\n"
     yield from table(["job", "seconds"], [[job, f"{value:.2f} s"] for job, value in long_jobs["values"].items()])
