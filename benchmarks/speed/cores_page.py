@@ -1,4 +1,4 @@
-"""The page on threads, busy machines and clusters, from what was measured on a machine of sixteen cores.
+"""What do threads, and workers of a cluster, gain on a machine of sixteen cores, and what do busy ones lose?
 
 Set-up: `scaling.py`, `busy.py`, `long_jobs.py` and `dask_cores.py` keep their records there, each by one command, and
 this script makes tables, a figure and the page of them. Nothing is measured here.

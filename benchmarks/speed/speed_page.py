@@ -1,4 +1,4 @@
-"""The page on the speed of exact fits and pre-images, from the records of the scripts that measure it.
+"""How fast are exact fits and pre-images, on processors and on a GPU?
 
 Set-up: `grid.py`, `kernel_pca.py`, `preimages.py` and the scripts for GPUs keep records, and this script makes tables
 and the page of them. Nothing is measured here.
