@@ -1,6 +1,7 @@
 """Fits whose rows are on a Dask cluster, and the same fits in a process without one."""
 
 import contextlib
+import os
 import resource
 import sys
 import time
@@ -93,9 +94,18 @@ def cluster(workers):
     import distributed
 
     options = {"threads_per_worker": 1, "processes": True, "dashboard_address": ":0", "memory_limit": 0}
-    options["env"] = dict.fromkeys(THREADS, "1")
+    # Workers take the variables of this process over whatever Dask is told; its own BLAS has read them already.
+    os.environ.update(dict.fromkeys(THREADS, "1"))
     with distributed.LocalCluster(n_workers=workers, **options) as local, distributed.Client(local) as client:
+        threads = client.run(_blas_threads)
+        assert set(threads.values()) == {1}, f"Workers have {threads} threads of BLAS; this measures workers of one."
         yield client
+
+
+def _blas_threads():
+    from preimage._engine.threads import blas_threads
+
+    return blas_threads()
 
 
 def actions(tasks):
