@@ -167,13 +167,17 @@ def main():
     parser.add_argument("--seconds", type=float, default=20.0, help="no further round of a job begins after that")
     parser.add_argument("--budget", type=float, default=1e9, help="no further job begins after so many seconds")
     parser.add_argument("--waits", action="store_true", help="how often threads wait, of one more run")
+    parser.add_argument("--more", action="store_true", help="keep a record of some jobs beside that of all")
     parser.add_argument("--quick", action="store_true", help="small jobs, to try the script")
     options = parser.parse_args()
     jobs, phases, machine = measure(options)
     print(f"\n{machine}")
     if options.record:
-        rounds = {"repeats": options.repeats, "seconds": options.seconds}
-        record("scaling", flat(jobs, phases), {"jobs": list(jobs)} | rounds, options.folder, machine)
+        settings = {"jobs": list(jobs), "repeats": options.repeats, "seconds": options.seconds}
+        if options.more:
+            record("scaling_more", flat(jobs, phases), settings, options.folder, machine)
+        else:
+            record("scaling", flat(jobs, phases), settings, options.folder, machine)
 
 
 if __name__ == "__main__":
