@@ -241,7 +241,7 @@ def draw(curves, path):
         seconds = curves[job][OURS]
         options = {"markersize": 4, "color": f"C{number % 10}", "linestyle": "-" if number < 10 else "--"}
         axes[2].loglog(*_line(seconds, seconds[min(seconds)]), "o", label=job, **options)
-    axes[0].set(ylabel="seconds", title="Exact kernel PCA, transform, landmarks")
+    axes[0].set(ylabel="seconds", title="Exact kernel PCA next to scikit-learn")
     axes[1].set(ylabel="gain over one thread", title="The same, relative to one thread")
     axes[2].set(title="Other jobs, relative to one thread")
     for ax in axes[1:]:
