@@ -89,11 +89,11 @@ class Ridged:
         solutions = np.empty((len(alphas), *B.shape), B.dtype)
         explained, rest = np.empty((2, len(alphas), B.shape[1], B.shape[1]), B.dtype)
         rounding = epsilon(self.A.dtype) * np.maximum(1.0, self.size / of_ridges)
-        for number in np.flatnonzero(by_eigenvectors):
+        for number in np.flatnonzero(by_eigenvectors).tolist():
             found = self._parts_by_eigenvectors(alphas[number], B)
             solutions[number], explained[number], rest[number], rounding[number] = found
         solved = np.flatnonzero(~by_eigenvectors)
-        for number in solved:
+        for number in solved.tolist():
             solutions[number] = self.solve(alphas[number], B)
         if solved.size:  # products of all ridges in one call each
             some = solutions[solved]
