@@ -77,7 +77,9 @@ def read(name):
 
 def origin_of(found):
     """How a record was made, and on what."""
-    parts = [f"Measured by `{found['command']}`", found["machine"], found.get("duration")]
+    command, _, jobs = found["command"].partition(" --jobs ")
+    command = f"{command} --jobs …" if "'" in jobs else found["command"]  # those of the table, as quoted words
+    parts = [f"Measured by `{command}`", found["machine"], found.get("duration")]
     return "; ".join(filter(None, parts)) + "."
 
 
