@@ -96,8 +96,12 @@ def script():
 
 
 def command():
-    """What was typed, seen from the root of the repository."""
-    return shlex.join(["python", script(), *sys.argv[1:]])
+    """What was typed, seen from the root of the repository; where another machine kept the record does not matter."""
+    arguments = sys.argv[1:]
+    if "--folder" in arguments:
+        place = arguments.index("--folder")
+        arguments = arguments[:place] + arguments[place + 2 :]
+    return shlex.join(["python", script(), *arguments])
 
 
 def record(name, values, settings, folder=RECORDS, machine=None):

@@ -5,11 +5,12 @@ import sys
 import time
 from pathlib import Path
 
-from _measure import command, describe_machine, duration
+from _measure import RECORDS, command, describe_machine, duration
 
 COMMON_OPTIONS = {
     "jobs": {"type": int, "default": 1, "help": "processes; give each one core, with OMP_NUM_THREADS=1"},
     "record": {"action": "store_true", "help": "keep the figures for the texts that quote them"},
+    "folder": {"type": Path, "default": RECORDS, "help": "where --record writes"},
     "output": {"type": Path, "help": "also write the report to this Markdown file, and figures beside it"},
 }
 

@@ -1,6 +1,7 @@
 """Fits whose rows are on a Dask cluster, and the same fits in a process without one."""
 
 import contextlib
+import os
 import resource
 import sys
 import time
@@ -10,7 +11,7 @@ import numpy as np
 
 sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parent)]
 from _blobs import large_blobs
-from _processes import environment
+from _processes import THREADS, environment
 
 FEATURES = 32
 CHUNKS = 64  # several for each of sixteen workers
@@ -74,9 +75,10 @@ def with_dask(job, n, workers):
         few = n // CHUNKS // 20  # all workers import what they need
         model().fit(X.map_blocks(lambda rows: rows[:few], chunks=((few,) * CHUNKS, (FEATURES,))).persist())
         before = counters(client)
-        result = fitted(model(), X, chunk(0, n // CHUNKS)[:500])
+        with distributed.get_task_stream(client) as stream:
+            result = fitted(model(), X, chunk(0, n // CHUNKS)[:500])
         counted = {name: value - before[name] for name, value in counters(client).items()}
-        return result | counted
+        return result | counted | actions(stream.data)
 
 
 def _made_in_worker(folder, job, number, n):
@@ -88,12 +90,31 @@ def _made_in_worker(folder, job, number, n):
 
 @contextlib.contextmanager
 def cluster(workers):
-    """A client of worker processes of one thread each."""
+    """A client of worker processes of one thread each, whatever number this process has."""
     import distributed
 
     options = {"threads_per_worker": 1, "processes": True, "dashboard_address": ":0", "memory_limit": 0}
+    # Workers take the variables of this process over whatever Dask is told; its own BLAS has read them already.
+    os.environ.update(dict.fromkeys(THREADS, "1"))
     with distributed.LocalCluster(n_workers=workers, **options) as local, distributed.Client(local) as client:
+        threads = client.run(_blas_threads)
+        assert set(threads.values()) == {1}, f"Workers have {threads} threads of BLAS; this measures workers of one."
         yield client
+
+
+def _blas_threads():
+    from preimage._engine.threads import blas_threads
+
+    return blas_threads()
+
+
+def actions(tasks):
+    """Seconds that all workers together spent on computing, on fetching what others have, and on all else of tasks."""
+    found = {"compute": 0.0, "transfer": 0.0, "others": 0.0}
+    for step in (step for task in tasks for step in task["startstops"]):
+        name = step["action"] if step["action"] in found else "others"
+        found[name] += step["stop"] - step["start"]
+    return {f"{name}_seconds": seconds for name, seconds in found.items()}
 
 
 def counters(client):

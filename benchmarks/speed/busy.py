@@ -5,14 +5,13 @@ process per core, in turn; minima and medians of the rounds. With fair shares of
 time. Threads that spin while they wait for each other make it many times more. scikit-learn's counterparts run as well
 when asked for.
 
-    python benchmarks/speed/busy.py
+    python benchmarks/speed/busy.py --record
     python benchmarks/speed/busy.py --jobs exact --peers --threads 8
     python benchmarks/speed/busy.py --source before=../old/src
 
 Observe: "ratio" is busy over quiet, of medians and of minima: 2 is what sharing costs.
 """
 
-import argparse
 import contextlib
 import os
 import signal
@@ -23,6 +22,8 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parent)]
 from _jobs import OURS, Worker, matching_jobs
+from _measure import record
+from _reports import option_parser
 
 # Ends by itself when its parent is gone, also after SIGKILL, which no clean-up of the parent survives.
 SPIN = """
@@ -64,7 +65,7 @@ def measure_job(job, who, worker, cores, repeats, seconds):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = option_parser(__doc__, "record", "folder")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     parser.add_argument("--threads", type=int, default=cores)
     parser.add_argument("--jobs", nargs="+", default=[], help="words that the names of jobs contain")
@@ -80,11 +81,12 @@ def main():
     import numpy as np
 
     sources = {OURS: None} | dict(source.split("=", 1) for source in options.source)
-    workers, worst = {}, 0.0
+    workers, worst, values = {}, 0.0, {}
     start = time.perf_counter()
     try:
         workers |= {name: Worker(options.threads, source, options.quick) for name, source in sources.items()}
-        print(f"{workers[OURS].machine}; {cores} spinning processes")
+        machine = workers[OURS].machine
+        print(f"{machine}; {cores} spinning processes")
         print(f"{'':32}{'':32}{'quiet':>9}{'median':>9}{'busy':>9}{'median':>9}{'ratio':>8}{'medians':>8}")
         for job in matching_jobs(options.jobs):
             if time.perf_counter() - start > options.budget:
@@ -97,6 +99,8 @@ def main():
                     ratio, medians = min(busy) / min(quiet), float(np.median(busy) / np.median(quiet))
                     if who == name == OURS:
                         worst = max(worst, ratio)
+                        values |= {f"{job}; quiet": min(quiet), f"{job}; busy": min(busy)}
+                        values |= {f"{job}; ratio": ratio, f"{job}; ratio of medians": medians}
                     print(
                         f"{job:32}{name if who == OURS else who:32}{min(quiet):9.3f}{np.median(quiet):9.3f}"
                         f"{min(busy):9.3f}{np.median(busy):9.3f}{ratio:8.2f}{medians:8.2f}",
@@ -107,6 +111,8 @@ def main():
         for worker in workers.values():
             worker.kill()
     print(f"worst ratio of minima, this library: {worst:.2f}")
+    if options.record:
+        record("busy", values, {"threads": options.threads, "spinning": cores}, options.folder, machine)
 
 
 if __name__ == "__main__":

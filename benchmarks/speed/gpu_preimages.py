@@ -4,7 +4,7 @@ Set-up: as in preimages.py (USPS digits, 3,000 training points, c = 0.5 · 256, 
 float32 torch tensors on the device; test digits are repeated, each time with fresh Gaussian noise of 0.5, to a million
 queries. `denoise` is timed: transform, targets and fixed points.
 
-    python benchmarks/speed/gpu_preimages.py --queries 1000000
+    python benchmarks/speed/gpu_preimages.py --record
 """
 
 import sys
@@ -15,6 +15,7 @@ import numpy as np
 import torch
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+from _measure import record
 from _reports import option_parser
 from data import load_usps
 
@@ -23,7 +24,7 @@ from preimage.solvers import FixedPoint
 
 
 def main():
-    parser = option_parser(__doc__)
+    parser = option_parser(__doc__, "record")
     parser.add_argument("--queries", type=int, default=1_000_000)
     options = parser.parse_args()
     rng = np.random.default_rng(0)
@@ -50,6 +51,10 @@ def main():
         )
     result = model.find_preimages(model.transform(noisy[:20000]), start=noisy[:20000])
     print(f"steps a query {result.n_iter.mean():.1f}, converged {result.converged.mean():.2%}")
+    if options.record:
+        values = {"seconds": seconds, "gigabytes": torch.cuda.max_memory_allocated() / 1e9}
+        values |= {"converged": float(result.converged.mean()), "error": error}
+        record("gpu_preimages", values, {"queries": options.queries, "device": torch.cuda.get_device_name()})
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ classes that overlap, labels at random, one class in twenty, as many columns as 
 128 axes of kernel PCA on scikit-learn's digits, by the default solver; semi-supervised kernel PCA of 5,000 points,
 every tenth labelled.
 
-    python benchmarks/speed/long_jobs.py                  # all
+    python benchmarks/speed/long_jobs.py --record         # all
     python benchmarks/speed/long_jobs.py axes labels      # those whose names contain one of the words
 
 Observe: seconds of single runs. Renormalized: ten seconds at most; axes: two; semi-supervised: thirty.
@@ -104,16 +104,18 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("words", nargs="*", help="of the names of jobs; all jobs when left out")
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--record", action="store_true", help="keep the figures for the texts that quote them")
+    parser.add_argument("--folder", type=Path, help="where --record writes")
     parser.add_argument("--fraction", type=float, default=1.0, help="of the rows, to try the script")
     parser.add_argument("--budget", type=float, default=1e9, help="no further job begins after so many seconds")
     options = parser.parse_args()
     again_with_threads(options.threads)
 
-    from _measure import describe_machine
+    from _measure import RECORDS, describe_machine, record
 
     warnings.simplefilter("ignore")
     print(describe_machine())
-    start = time.perf_counter()
+    start, values = time.perf_counter(), {}
     for name, (make, rows) in JOBS.items():
         if options.words and not any(word in name for word in options.words):
             continue
@@ -123,7 +125,10 @@ def main():
         job = make(int(options.fraction * rows))
         wall, cpu = time.perf_counter(), time.process_time()
         job()
-        print(f"{name:46}{time.perf_counter() - wall:9.2f} s, CPU {time.process_time() - cpu:8.2f} s", flush=True)
+        values[name] = time.perf_counter() - wall
+        print(f"{name:46}{values[name]:9.2f} s, CPU {time.process_time() - cpu:8.2f} s", flush=True)
+    if options.record:
+        record("long_jobs", values, {"threads": options.threads}, options.folder or RECORDS)
 
 
 if __name__ == "__main__":

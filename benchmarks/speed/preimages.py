@@ -7,7 +7,7 @@ way back (`fit_inverse_transform=True`, a ridge regression) is timed for fitting
 `inverse_transform` of a model, which chooses and learns a map, is compared with scikit-learn's fit with its inverse,
 which chooses nothing: processor time, 100, 300 and 1,000 rows of USPS with 16 components and of a normal table with 3.
 
-    python benchmarks/speed/preimages.py
+    python benchmarks/speed/preimages.py --record
 
 Observe: ratios, and the time of an iteration against its two matrix products alone.
 """
@@ -20,7 +20,7 @@ import numpy as np
 from sklearn.decomposition import KernelPCA as Peer
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from _measure import describe_machine, timed
+from _measure import describe_machine, record, timed
 from _reports import option_parser
 from data import load_usps
 
@@ -30,6 +30,7 @@ from preimage.solvers import FixedPoint
 
 GAMMA = 1 / 128
 TOL = 1e-6
+LOOPS = ("textbook loop", "loop with matrix-vector products")
 
 
 def loop(X, coefficients, starts, tolerance, tuned, max_iter=500):
@@ -78,14 +79,16 @@ def compare(dtype, train, noisy, repeats, n_loop):
         loop_seconds, (points, loop_steps) = timed(run, 3)
         timings.append(loop_seconds * len(noisy) / n_loop)
     gemm = gemm_seconds(train, noisy, int(result.n_iter.sum()) + len(noisy))
-    difference = np.abs(points - result.points[:n_loop]).max()
+    difference, name = np.abs(points - result.points[:n_loop]).max(), np.dtype(dtype).name
+    values = {"seconds": seconds, "steps": float(result.n_iter.mean()), "over two products": seconds / gemm}
     print(
-        f"{np.dtype(dtype).name}: ours {seconds:.2f} s ({result.n_iter.mean():.1f} steps a query, at most "
+        f"{name}: ours {seconds:.2f} s ({result.n_iter.mean():.1f} steps a query, at most "
         f"{result.n_iter.max()}, {result.converged.mean():.1%} converged); largest difference {difference:.1e}; "
         f"iterations against their two products: {seconds / gemm:.2f} x"
     )
-    for name, value in zip(("textbook loop", "loop with matrix-vector products"), timings, strict=True):
-        print(f"          {name}: {value:.1f} s ({loop_steps / n_loop:.1f} steps), {value / seconds:.1f} x ours")
+    for which, value in zip(LOOPS, timings, strict=True):
+        values[which] = value
+        print(f"          {which}: {value:.1f} s ({loop_steps / n_loop:.1f} steps), {value / seconds:.1f} x ours")
 
     def peer():
         return Peer(64, kernel="rbf", gamma=GAMMA, fit_inverse_transform=True, alpha=0.01).fit(train)
@@ -97,11 +100,13 @@ def compare(dtype, train, noisy, repeats, n_loop):
         f"          fit and way back: ours {own_fit:.2f} + {seconds:.2f} s, scikit-learn {with_inverse:.2f} + "
         f"{apply:.2f} s, {(with_inverse + apply) / (own_fit + seconds):.1f} x ours"
     )
+    values |= {"fit": own_fit, "scikit-learn, fit with inverse": with_inverse, "scikit-learn, inverse": apply}
+    return {f"{name}; {key}": value for key, value in values.items()}
 
 
 def first_inverses(train, repeats):
     """Processor time of the first `inverse_transform` over that of scikit-learn's fit with its inverse, by turns."""
-    rng = np.random.default_rng(1)
+    rng, values = np.random.default_rng(1), {}
     table = rng.normal(size=(1000, 7)) @ rng.normal(size=(7, 7))
     for name, X, k, gamma in (("USPS", train.astype(float), 16, GAMMA), ("table", table, 3, 1 / 7)):
         for n in (100, 300, 1000):
@@ -117,14 +122,16 @@ def first_inverses(train, repeats):
                 seconds.append(np.diff([*marks, time.process_time()]))
             ours, both, fit = np.median(seconds[1:], axis=0)
             alone = ours / max(both - fit, 1e-4)
+            values |= {f"first, {name}, {n} rows; seconds": ours, f"first, {name}, {n} rows; over a fit": ours / both}
             print(
                 f"first inverse_transform, {name}, {n} rows: {ours * 1e3:.0f} ms, {ours / both:.1f} x scikit-learn's "
                 f"fit with its inverse, {alone:.0f} x the inverse alone"
             )
+    return values
 
 
 def main():
-    parser = option_parser(__doc__)
+    parser = option_parser(__doc__, "record", "folder")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--loop-queries", type=int, default=60)
     parser.add_argument("--first-only", action="store_true", help="the first inverse_transform alone")
@@ -135,9 +142,12 @@ def main():
     noisy = usps.X_test[rng.permutation(2007)[:2000]]
     noisy = noisy + rng.normal(0, 0.5, noisy.shape)
     print(describe_machine())
+    values = {}
     for dtype in () if options.first_only else (np.float64, np.float32):
-        compare(dtype, train, noisy, options.repeats, options.loop_queries)
-    first_inverses(train, 3 * options.repeats)
+        values |= compare(dtype, train, noisy, options.repeats, options.loop_queries)
+    values |= first_inverses(train, 3 * options.repeats)
+    if options.record:
+        record("preimages", values, {"queries": len(noisy), "points": len(train)}, options.folder)
 
 
 if __name__ == "__main__":

@@ -173,6 +173,13 @@ def test_blocks_suit_threads_and_rows():
         assert 6 * n_threads <= count * (count + 1) / 2 <= 20 * n_threads
 
 
+@pytest.mark.parametrize("n_threads", [2, 4, 8, 10, 16, 32, 64])
+def test_threads_end_together(n_threads):
+    """A pair of a block with itself is half as much work as others; at most a fiftieth of the time is left over."""
+    halves = pair_blocks(10**6, n_threads) ** 2
+    assert -(-halves // n_threads) * n_threads <= 1.02 * halves
+
+
 def test_only_clusters_have_workers(threads):
     chunked = da.from_array(X, chunks=(6, 4))
     assert workers_of(chunked) is None

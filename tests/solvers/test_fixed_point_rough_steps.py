@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from preimage.feature_space import Expansion
 from preimage.kernels import Gaussian
 from preimage.solvers import FixedPoint, objective_at
-from preimage.solvers._fixed_point import MOST_STEPS, RoughSteps
+from preimage.solvers._fixed_point import COARSE, MOST_COARSE_STEPS, MOST_STEPS, RoughSteps
 
 
 def problem(rng, q=40, n=30, d=3, offset=0.0):
@@ -61,3 +61,32 @@ def test_no_result_is_higher_than_its_start(rng, monkeypatch):
     start = rng.normal(size=(300, 3))
     found = FixedPoint().solve(target, start)
     assert (found.objective <= objective_at(target, start) + 1e-9).all()
+
+
+@pytest.mark.parametrize("penalty", [0.0, 0.3])
+def test_coarse_tolerances_are_met_without_a_descent(rng, monkeypatch, penalty):
+    """Rough steps alone: the step from where they end, in double precision, is shorter than the tolerance."""
+    X, W, start = problem(rng, q=200, n=120)
+    target, size = Expansion(Gaussian(0.2), X, W.T), np.sqrt(np.var(X, axis=0).sum())
+    exact = FixedPoint(penalty, tol=1e-12, max_iter=60).solve(target, start)  # too few steps to begin roughly
+    monkeypatch.setattr("preimage.solvers._fixed_point.FEWEST_NUMBERS", 0)
+    taken = []
+    judge = "preimage.solvers._fixed_point._FixedPointSteps.judge"
+    monkeypatch.setattr(judge, lambda *parts: taken.append(1))
+    found = FixedPoint(penalty, tol=COARSE, max_iter=MOST_COARSE_STEPS + 40).solve(target, start)
+    assert not taken and found.converged.all()
+    assert_allclose(found.points, exact.points, atol=20 * COARSE * size)
+    moved = penalty * np.sum((found.points - start) ** 2, axis=1)
+    assert_allclose(found.objective, objective_at(target, found.points) + moved, atol=1e-6)
+    assert (found.objective <= objective_at(target, start) + 1e-12).all()
+
+
+def test_rows_that_do_not_rest_go_on_in_double_precision(rng, monkeypatch):
+    monkeypatch.setattr("preimage.solvers._fixed_point.FEWEST_NUMBERS", 0)
+    monkeypatch.setattr("preimage.solvers._fixed_point.MOST_COARSE_STEPS", 2)
+    X, W, start = problem(rng, q=200, n=120)
+    target = Expansion(Gaussian(0.2), X, W.T)
+    found = FixedPoint(tol=COARSE, max_iter=500).solve(target, start)
+    exact = FixedPoint(tol=1e-12, max_iter=60).solve(target, start)
+    assert found.converged.all() and found.n_iter.max() > 3
+    assert_allclose(found.points, exact.points, atol=20 * COARSE * np.sqrt(3))

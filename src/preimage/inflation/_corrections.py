@@ -11,6 +11,7 @@ from preimage._engine.arrays import to_dense
 from preimage._engine.finite import against_rest, finite_result, most_probable
 from preimage._engine.linalg import numerical_rank, quantiles
 from preimage._engine.rows import map_rows
+from preimage._engine.threads import on_own_threads
 from preimage._engine.typing import Array, Rows
 from preimage._engine.warnings import warn_user
 from preimage.exceptions import UnsupportedKernelError
@@ -292,6 +293,7 @@ class Orthogonal:
         return restore_lost_projection(values, self.constant, distances, self.gamma)
 
 
+@on_own_threads
 def fit_logistic(values: Array, is_second: Array, weights: Array) -> tuple[float, float]:
     r"""Slope a and offset b of the probability :math:`1 / (1 + e^{-(a x + b)})` of the second class.
 

@@ -28,7 +28,7 @@ from preimage.feature_space import Gram
 from preimage.inflation._inflation import mean
 from preimage.inflation._inputs import as_decisions, as_inputs, decides_by_pairs, rows_of
 from preimage.inflation._leave_one_out import LeaveOneOut, leave_one_out, linear_leave_one_out
-from preimage.inflation._svm_leave_one_out import svm_leave_one_out, useful_threads
+from preimage.inflation._svm_leave_one_out import MOST_THREADS, svm_leave_one_out, useful_threads
 from preimage.interop import machine_of
 
 
@@ -243,7 +243,8 @@ def kernel_matrix(svm: SVC, inputs: Rows) -> Array:
     inputs = as_inputs(inputs)
     if isinstance(svm.kernel, str) and svm.kernel == "precomputed":
         return to_dense(inputs)
-    return machine_of(svm).expansion.kernel(inputs, inputs)
+    with at_most(MOST_THREADS):  # as all work on these values
+        return machine_of(svm).expansion.kernel(inputs, inputs)
 
 
 def _pair_coefficients(svm: SVC, codes: Array, first: int, second: int) -> Array:
@@ -268,6 +269,10 @@ def _two_class_machine(svm: SVC, K: Array, codes: Array, costs: Array, rows: Tra
     return decisions, result.values, result.levels
 
 
+# Rows of training sets whose machines are fitted on few threads: more of them wait for each other.
+SMALL = 5000
+
+
 class OneVsRestSVC(OneVsRestClassifier):
     """scikit-learn's `OneVsRestClassifier` of an `SVC`, with weights of samples and of classes.
 
@@ -284,11 +289,12 @@ class OneVsRestSVC(OneVsRestClassifier):
         weights, machine = self.row_weights(y, sample_weight), clone(self.estimator)
         if isinstance(machine.class_weight, dict):
             machine.set_params(class_weight=None)
-        # libsvm leaves the interpreter to other threads while it fits.
-        self.estimators_ = run_parallel(
-            lambda name: clone(machine).fit(X, (y == name).astype(int), sample_weight=weights),
-            self.label_binarizer_.classes_,
-        )
+        # libsvm leaves the interpreter to other threads while it fits. Fits take some milliseconds for a thousand rows.
+        with at_most(MOST_THREADS if len(y) <= SMALL else None):
+            self.estimators_ = run_parallel(
+                lambda name: clone(machine).fit(X, (y == name).astype(int), sample_weight=weights),
+                self.label_binarizer_.classes_,
+            )
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimators_[0], name):
                 setattr(self, name, getattr(self.estimators_[0], name))

@@ -206,9 +206,16 @@ WORTH_LEAVING = 0.2
 # Points × columns from which rough steps gain time, about half of it; below a fifth of this they gain nothing. The
 # number of problems does not count, so that results do not depend on how many are solved together.
 FEWEST_NUMBERS = 5000
+# Every so many rough steps it is looked at which problems have come to rest. Looking takes as many calls as a step.
+LOOKED_AT = 2
 # Steps in double precision after rough ones, at least. One leaves differences of 2e-8 between the same rows in other
 # blocks, two leave 7e-9 and four leave 4e-10, on digits.
 STEPS_AFTER_ROUGH = 3
+# A tolerance from which on no step need follow rough ones: rounding errors of single precision are below a thousandth
+# of it. A row that rests in double precision too takes its last step there, as after any other descent.
+COARSE = 1e-4
+# Rough steps with such a tolerance, at most: all but a few of the pre-images that move after thirty rest by then.
+MOST_COARSE_STEPS = 90
 
 
 def rough_steps(problem: NearestImage, size: float, tol: float) -> "RoughSteps | None":
@@ -245,9 +252,12 @@ class RoughSteps:
         self.center = points.mean(axis=0)
         centered = (points - self.center).astype(np.float32)
         # With the inputs about their mean, k(x, z) = exp(2γ z·x − γ‖x‖²) exp(−γ‖z‖²): a product and one exponential.
-        self.right = np.concatenate([centered.T, -self.gamma * np.sum(centered * centered, axis=1)[None, :]])
-        self.right = np.ascontiguousarray(self.right, np.float32)
+        # The second factor cancels where there is no penalty; otherwise it is one more term of the product.
+        right = [2 * self.gamma * centered.T, -self.gamma * np.sum(centered * centered, axis=1)[None, :]]
+        right += [np.ones((1, n), np.float32)] if self.penalty else []
+        self.right = np.ascontiguousarray(np.concatenate(right), np.float32)
         self.points_and_ones = np.concatenate([centered, np.ones((n, 1), np.float32)], axis=1)
+        self.least, self.most_steps = (STEPS_AFTER_ROUGH, MOST_STEPS) if tol < COARSE else (0, MOST_COARSE_STEPS)
         self.shortest = (max(tol, 16 * epsilon(np.dtype(np.float32))) * size) ** 2
         self.most = tile_rows(n, centered) or 1
         self.tile = ThreadBuffer(self.most, n, np.dtype(np.float32))
@@ -258,11 +268,11 @@ class RoughSteps:
         def minimize(
             objective: Objective, start: np.ndarray, box: Box, rule: StepRule, max_iter: int
         ) -> PreimageResult:
-            points, steps, safe_values = self.taken(W, start, anchor)
+            points, steps, safe_values = self.taken(W, start, anchor, max_iter)
             # Rounding errors of single precision, which depend on the block, are below the tolerance, and each step
             # leaves a fraction of them.
             left = max_iter - int(steps.max(initial=0))
-            found = minimize_rows(objective, points, box, rule, left, least=STEPS_AFTER_ROUGH)
+            found = minimize_rows(objective, points, box, rule, left, least=self.least)
             found = replace(found, n_iter=found.n_iter + steps)
             # From the start again where the result may be no lower than that.
             doubtful = np.flatnonzero(~(found.objective < safe_values))
@@ -274,32 +284,44 @@ class RoughSteps:
 
         return minimize
 
-    def taken(self, W: np.ndarray, start: np.ndarray, anchor: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def taken(
+        self, W: np.ndarray, start: np.ndarray, anchor: np.ndarray, max_iter: int = MOST_COARSE_STEPS
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Points near fixed points, in double precision; steps taken; values at the starts less rounding errors.
 
         A result that a descent in double precision finds from such a point is no higher than the start if its value is
         below the last.
         """
-        moduli = np.abs(W).sum(axis=1)
-        W, Z, anchor = W.astype(np.float32), self._centered(start), self._centered(anchor)
-        found, steps, active = Z.copy(), np.zeros(len(Z), int), np.arange(len(Z))
-        safe_values = np.full(len(Z), np.inf)
+        moduli, d, most_steps = np.abs(W).sum(axis=1), start.shape[1], min(self.most_steps, max_iter)
+        W, start32, anchor = W.astype(np.float32), self._centered(start), self._centered(anchor)
+        found, steps, active = start32.copy(), np.zeros(len(W), int), np.arange(len(W))
+        safe_values, pull = np.full(len(W), np.inf), self._pull(anchor)
+        here = self._rows(start32)
+        # Each call of NumPy costs a thread its turn at the interpreter: a step makes few of them, in the same memory.
+        there, sums, move = here.copy(), np.empty((len(W), d + 1), np.float32), np.empty_like(start32)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # what is not finite is thrown away
-            for number in range(MOST_STEPS):
-                sums = self._sums(W, Z)
-                if number == 0:
-                    safe_values = self._values(sums[:, -1], Z, anchor) - self._rounding(moduli)
-                new = self._fixed_points(sums, Z, anchor)
-                move = new - Z
+            for number in range(1, most_steps + 1):
+                self._sum(W, here, sums)
+                if number == 1:
+                    safe_values = self._values(sums[:, -1], start32, anchor) - self._rounding(moduli)
+                if pull is not None:
+                    np.add(sums, pull, out=sums)
+                np.divide(sums[:, :-1], sums[:, -1:], out=there[:, :d])
+                if number % LOOKED_AT and number < most_steps:
+                    here, there = there, here
+                    continue
+                np.subtract(there[:, :d], here[:, :d], out=move)
+                here, there = there, here
                 moving = np.einsum("ij,ij->i", move, move) > self.shortest  # NaN moves no more
-                Z = new
-                steps[active] += 1
-                if not moving.any():
+                n_moving = np.count_nonzero(moving)
+                if n_moving == 0 or number == most_steps:
                     break
-                if np.count_nonzero(moving) <= (1 - WORTH_LEAVING) * len(active):
-                    found[active] = Z
-                    active, W, Z, anchor = active[moving], W[moving], Z[moving], anchor[moving]
-        found[active] = Z
+                if n_moving <= (1 - WORTH_LEAVING) * len(active):
+                    found[active], steps[active] = here[:, :d], number
+                    active, W, here = active[moving], W[moving], here[moving]
+                    pull = None if pull is None else pull[moving]
+                    there, sums, move = here.copy(), sums[: len(active)], move[: len(active)]
+        found[active], steps[active] = here[:, :d], number
         found = found + self.center
         finite = np.isfinite(found).all(axis=1)
         return np.where(finite[:, None], found, start), np.where(finite, steps, 0), safe_values
@@ -307,32 +329,31 @@ class RoughSteps:
     def _centered(self, rows: np.ndarray) -> np.ndarray:
         return (rows - self.center).astype(np.float32)
 
-    def _sums(self, W: np.ndarray, Z: np.ndarray) -> np.ndarray:
-        """Σ wᵢ k(xᵢ, z) (xᵢ, 1) for every row z of Z, over exp(−γ‖z‖²), shape (q, d + 1)."""
-        d = Z.shape[1]
-        left, sums = np.ones((len(Z), d + 1), np.float32), np.empty((len(Z), d + 1), np.float32)
-        np.multiply(Z, np.float32(2 * self.gamma), out=left[:, :d])
-        for rows in cut(len(Z), self.most):
-            values = self.tile.part(rows.stop - rows.start, W.shape[1])
-            np.matmul(left[rows], self.right, out=values)
-            np.exp(values, out=values)
-            values *= W[rows]
-            np.matmul(values, self.points_and_ones, out=sums[rows])
-        return sums
+    def _rows(self, Z: np.ndarray) -> np.ndarray:
+        """Z as the left side of the product that makes exponents: with a column of ones, and one for −γ‖z‖²."""
+        return np.concatenate([Z, np.ones((len(Z), len(self.right) - Z.shape[1]), np.float32)], axis=1)
 
-    def _fixed_points(self, sums: np.ndarray, Z: np.ndarray, anchor: np.ndarray) -> np.ndarray:
-        if self.penalty == 0:
-            return sums[:, :-1] / sums[:, -1:]  # exp(−γ‖z‖²) cancels
-        sums = sums * self._decay(Z)[:, None]
+    def _pull(self, anchor: np.ndarray) -> np.ndarray | None:
+        """μ(a, 1), what the penalty adds to the sums of a step; None without one."""
         mu = np.float32(self.penalty / (2 * self.gamma))
-        return (sums[:, :-1] + mu * anchor) / (sums[:, -1:] + mu)
+        return mu * self._rows(anchor)[:, : anchor.shape[1] + 1] if self.penalty else None
 
-    def _decay(self, Z: np.ndarray) -> np.ndarray:
-        return np.exp(-self.gamma * np.einsum("ij,ij->i", Z, Z))
+    def _sum(self, W: np.ndarray, rows: np.ndarray, sums: np.ndarray) -> None:
+        """Σ wᵢ k(xᵢ, z) (xᵢ, 1) for every row z, in `sums`; over exp(−γ‖z‖²) where there is no penalty."""
+        if self.penalty:
+            Z = rows[:, :-2]
+            np.multiply(np.einsum("ij,ij->i", Z, Z), np.float32(-self.gamma), out=rows[:, -1])
+        for part in cut(len(W), self.most):
+            values = self.tile.part(part.stop - part.start, W.shape[1])
+            np.matmul(rows[part], self.right, out=values)
+            np.exp(values, out=values)
+            values *= W[part]
+            np.matmul(values, self.points_and_ones, out=sums[part])
 
     def _values(self, sums: np.ndarray, Z: np.ndarray, anchor: np.ndarray) -> np.ndarray:
-        """The objective k(z, z) − 2ψ(z) + λ‖z − a‖² for ψ(z) = exp(−γ‖z‖²) times the sums."""
-        psi = (sums * self._decay(Z)).astype(float)
+        """The objective k(z, z) − 2ψ(z) + λ‖z − a‖², for the last of the sums that `_sum` makes."""
+        decay = 1.0 if self.penalty else np.exp(-self.gamma * np.einsum("ij,ij->i", Z, Z))
+        psi = (sums * decay).astype(float)
         return 1 - 2 * psi + self.penalty * np.sum((Z - anchor).astype(float) ** 2, axis=1)
 
     def _rounding(self, moduli: np.ndarray) -> np.ndarray:

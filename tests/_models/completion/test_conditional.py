@@ -191,6 +191,27 @@ def test_relevance_sees_waves_and_not_noise():
     assert found.min() >= LEAST_RELEVANCE and found.max() <= 1
 
 
+def explained_between_bins(points, column, other):
+    """The part of the variance of one column between ten bins of another one, less what chance explains."""
+    n = len(points)
+    n_bins = max(2, min(10, n // 4))
+    ranked = points[np.argsort(points[:, other], kind="stable"), column]
+    bins = np.split(ranked, np.arange(1, n_bins) * n // n_bins)
+    mean = points[:, column].mean()
+    between = sum(each.size * (each.mean() - mean) ** 2 for each in bins)
+    return 1 - (1 - between / (points[:, column].var() * n)) * (n - 1) / (n - n_bins)
+
+
+@pytest.mark.parametrize(("n", "d"), [(400, 3), (53, 5), (9, 2), (5, 2), (1000, 60)])
+def test_relevances_are_what_bins_explain(n, d):
+    """The last one is worked on in two parts."""
+    points = np.random.default_rng(0).normal(size=(n, d)).cumsum(axis=1)
+    found = relevances(points, np.arange(d))
+    columns = np.random.default_rng(1).integers(d, size=(20, 2))
+    expected = [max(LEAST_RELEVANCE, min(1.0, explained_between_bins(points, *pair))) for pair in columns]
+    assert_allclose([found[pair[0], pair[1]] for pair in columns], expected, rtol=1e-9)
+
+
 def test_draws_have_the_mean_and_spread_as_fitted():
     known = np.ones(POINTS.shape, dtype=bool)
     fit = fit_conditional(POINTS, known, 1.0, rng=np.random.default_rng(0))

@@ -84,15 +84,22 @@ class Ridged:
         rounding : array of shape (r,)
             What rounding errors of A alone would explain of a unit vector.
         """
-        parts = [self._parts_by_eigenvectors if self._takes_eigenvectors(alpha) else self._parts for alpha in alphas]
-        found = [of_ridge(alpha, B) for of_ridge, alpha in zip(parts, alphas, strict=True)]
-        solutions, explained, rest, rounding = (np.stack(each) for each in zip(*found, strict=True))
+        by_eigenvectors = np.array([self._takes_eigenvectors(alpha) for alpha in alphas], dtype=bool)
+        of_ridges = np.asarray(alphas, dtype=float)
+        solutions = np.empty((len(alphas), *B.shape), B.dtype)
+        explained, rest = np.empty((2, len(alphas), B.shape[1], B.shape[1]), B.dtype)
+        rounding = epsilon(self.A.dtype) * np.maximum(1.0, self.size / of_ridges)
+        for number in np.flatnonzero(by_eigenvectors).tolist():
+            found = self._parts_by_eigenvectors(alphas[number], B)
+            solutions[number], explained[number], rest[number], rounding[number] = found
+        solved = np.flatnonzero(~by_eigenvectors)
+        for number in solved.tolist():
+            solutions[number] = self.solve(alphas[number], B)
+        if solved.size:  # products of all ridges in one call each
+            some = solutions[solved]
+            explained[solved] = product(self.A, B).T @ some
+            rest[solved] = of_ridges[solved, None, None] * (B.T @ some)
         return solutions, explained, rest, rounding
-
-    def _parts(self, alpha: float, B: Array) -> tuple[Array, Array, Array, float]:
-        solution = self.solve(alpha, B)
-        rounding = epsilon(self.A.dtype) * max(1.0, self.size / alpha)
-        return solution, product(self.A, B).T @ solution, alpha * (B.T @ solution), rounding
 
     def _parts_by_eigenvectors(self, alpha: float, B: Array) -> tuple[Array, Array, Array, float]:
         values, vectors = self._eigen_with(alpha)
@@ -131,9 +138,12 @@ class Ridged:
         return self.n_ridges > EIGEN_COST
 
     def _takes_eigenvectors(self, alpha: float) -> bool:
+        return bool(self._by_eigenvectors or alpha < self._small_ridge)
+
+    @cached_property
+    def _small_ridge(self) -> float:
         trace_before_centering = self.size * self.A.shape[0]
-        small = max(SMALL_RIDGE * np.trace(self.A), SMALL_RIDGE_UNCENTERED * trace_before_centering)
-        return bool(self._by_eigenvectors or alpha < small)
+        return float(max(SMALL_RIDGE * np.trace(self.A), SMALL_RIDGE_UNCENTERED * trace_before_centering))
 
     @cached_property
     def _eigen(self) -> tuple[Array, Array]:
