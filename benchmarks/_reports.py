@@ -22,9 +22,9 @@ def option_parser(text, *common):
     return parser
 
 
-def origin():
-    """One line of a report: command, versions, machine and how long it took."""
-    return f"`{command()}`; {describe_machine()}; {duration()}.\n"
+def origin(machine=None, taken=None):
+    """One line of a report: command, versions, machine and how long it took; of this run, unless it is said."""
+    return f"`{command()}`; {machine or describe_machine()}; {taken or duration()}.\n"
 
 
 def origin_and_time(taken):
