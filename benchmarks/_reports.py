@@ -33,6 +33,12 @@ def origin_and_time(taken):
     yield f"{describe_machine()}; {taken}.\n"
 
 
+def stamped(heading, contents):
+    """A heading, and the origin of the record below it, for pages that are put together from several records."""
+    yield heading
+    yield f"`{contents['command']}`; {contents['machine']}; {contents['duration']}.\n"
+
+
 def minutes(seconds):
     return f"{seconds / 60:.1f} minutes"
 
