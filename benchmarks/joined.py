@@ -26,6 +26,7 @@ PAGES = {
         "Landmarks",
         [
             ("landmark_choice", "landmark_choice", "section"),
+            ("landmark_rounding", "landmarks", "rounding_section"),
             ("landmark_selection", "landmarks", "selection_section"),
             ("landmark_peer", "landmarks", "peer_section"),
             ("landmark_exact", "landmarks", "exact_section"),
