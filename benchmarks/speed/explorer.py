@@ -20,7 +20,6 @@ from pathlib import Path
 from unittest import mock
 
 import numpy as np
-from playwright.sync_api import sync_playwright
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _measure import describe_machine, record
@@ -100,6 +99,8 @@ QUESTIONS = """async ([fractions, repeats]) => {
 
 
 def main():
+    from playwright.sync_api import sync_playwright
+
     parser = option_parser(__doc__, "record")
     parser.add_argument("--places", type=int, default=200)
     parser.add_argument("--repeats", type=int, default=5, help="how often pages are opened and questions asked")
