@@ -40,8 +40,9 @@ PAGES = {
         [
             ("compressed_prediction", "reduced_sets", "prediction_section"),
             ("compressed_pipeline", "compressed_pipeline", "section"),
-            ("compressed_prediction", "reduced_sets", "compression_section"),
-            ("compressed_prediction", "reduced_sets", "dlib_section"),
+            ("compression_mnist", "reduced_sets", "mnist_section"),
+            ("compression_seconds", "reduced_sets", "compression_section"),
+            ("compression_dlib", "reduced_sets", "dlib_section"),
         ],
     ),
     "discriminants_speed": (

@@ -152,8 +152,6 @@ def main():
         return
     print(describe_machine())
     values = {}
-    if "grid" in parts:
-        values |= compare_grids(options.rows or 5000, options.naive)
     if "fit" in parts:
         for flipped in FLIPPED:
             values |= compare_fits(options.rows or 10_000, options.repeats, flipped)
@@ -162,6 +160,8 @@ def main():
         *lines, last = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
         print("\n".join(lines))
         values |= json.loads(last)
+    if "grid" in parts:
+        values |= compare_grids(options.rows or 5000, options.naive)
     if options.record:
         record("kernel_fisher", values, {"parts": parts, "columns": 50, "repeats": options.repeats})
 
