@@ -34,6 +34,7 @@ class Cells:
 
     def __init__(self, paths=()):
         self.path = Path(paths[0]) if paths else None
+        self.here = describe_machine()  # as it was when this process read the code
         self.lines = {}
         for path in paths:
             for line in Path(path).read_text(encoding="utf-8").splitlines() if Path(path).exists() else ():
@@ -66,7 +67,7 @@ class Cells:
         return {key: self[key] for key in tasks}
 
     def _add(self, key, value, seconds, started):
-        line = {"key": key, "value": value, "seconds": round(seconds, 3), "machine": describe_machine()}
+        line = {"key": key, "value": value, "seconds": round(seconds, 3), "machine": self.here}
         line["date"] = date.today().isoformat()
         self.lines[key] = line
         progress(f"{key}: {seconds:.1f} s", started)
@@ -76,9 +77,14 @@ class Cells:
                 file.write(json.dumps(line, ensure_ascii=False) + "\n")
 
     def machine(self, keys=None):
-        """What the cells ran on, as `describe_machine` says it; several machines one after the other."""
-        found = dict.fromkeys(self.lines[key]["machine"] for key in (self.lines if keys is None else keys))
-        return "; and ".join(found)
+        """What the cells ran on, as `describe_machine` says it; several machines, or commits, one after the other."""
+        commits = {}
+        for machine in dict.fromkeys(self.lines[key]["machine"] for key in (self.lines if keys is None else keys)):
+            version, _, rest = machine.partition("; ")
+            name, _, commit = version.partition(" (")
+            commits.setdefault((name, rest), []).append(commit.rstrip(")"))
+        shown = lambda known: f" ({', '.join(known)})" if any(known) else ""
+        return "; and ".join(f"{name}{shown(known)}; {rest}" for (name, rest), known in commits.items())
 
     def seconds(self, keys=None):
         """Processor time of the cells."""

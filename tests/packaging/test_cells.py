@@ -5,6 +5,8 @@ import json
 import _cells
 import pytest
 
+import preimage
+
 
 def half(number):
     return {"half": number / 2}
@@ -56,3 +58,14 @@ def test_machines_and_processor_time_are_those_of_the_cells(tmp_path):
     assert cells.machine() == f"{here}; and {here} elsewhere" and cells.machine(["one"]) == here
     assert _cells.processor_time(cells.seconds()) == "2.0 minutes of processor time"
     assert _cells.processor_time(3 * 3600) == "3.0 hours of processor time"
+
+
+def test_commits_of_one_machine_are_named_together(tmp_path):
+    path = tmp_path / "cells.jsonl"
+    version = f"preimage {preimage.__version__}"
+    lines = [
+        {"key": commit, "value": 1, "seconds": 1.0, "machine": f"{version} ({commit}); {machine}"}
+        for commit, machine in (("a1", "x86_64"), ("b2", "x86_64"), ("c3", "arm"))
+    ]
+    path.write_text("".join(json.dumps(each) + "\n" for each in lines))
+    assert _cells.Cells([path]).machine() == f"{version} (a1, b2); x86_64; and {version} (c3); arm"
