@@ -107,7 +107,8 @@ def selection_section(contents):
             )
             left = " / ".join(f"{values[f'{name}, {width}, {m}, uniform']:.2g}" for m in SIZES)
             best = over("best") if f"{name}, {width}, {SIZES[0]}, best" in values else ""
-            rows.append([name.upper(), width, left, over("rpcholesky"), over("greedy"), best])
+            shown = width.replace("4 median", "4 × median").replace("/", " / ")
+            rows.append([name.upper(), shown, left, over("rpcholesky"), over("greedy"), best])
     header = ["data", "γ", "uniform leaves", "`RandomlyPivotedCholesky`", "`SparseGreedy`", "best"]
     yield from table(header, rows)
     yield (
