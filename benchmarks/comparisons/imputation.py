@@ -20,14 +20,11 @@ few columns, and 20 with more than 20 columns.
     OMP_NUM_THREADS=1 python benchmarks/comparisons/imputation.py --jobs 2 --cells FILE --record --output FILE
 
 Cells that are in the file already are not computed again. `KernelImputerCV` takes most of the time, and is compared
-where --methods names it. With --known-peers errors of the other imputers, which do not depend on this library, are
-those of the record where cells have none.
+where --methods names it.
 
 Observe: in how many cells each method is the best one, and by how much ours is worse where it is not.
 """
 
-import json
-import re
 import sys
 from collections.abc import Callable, Iterator
 from copy import copy
@@ -44,7 +41,7 @@ from sklearn.linear_model import BayesianRidge
 sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parent)]
 from _cells import Cells, add_options, processor_time
 from _imputation_sets import PATTERNS, SETS, draw, missing
-from _measure import RECORDS, record
+from _measure import record
 from _reports import option_parser, origin, publish
 
 from preimage import KernelImputer, KernelImputerCV
@@ -67,9 +64,6 @@ def main() -> None:
     parser.add_argument("--sets", nargs="+", default=list(SETS), choices=list(SETS))
     parser.add_argument("--methods", nargs="+", default=STANDARD, choices=list(METHODS))
     parser.add_argument("--report", action="store_true", help="compute nothing, report the cells that are known")
-    parser.add_argument(
-        "--known-peers", action="store_true", help="errors of other imputers that are not known are those of the record"
-    )
     options = parser.parse_args()
     cells = Cells(options.cells)
     tasks = {
@@ -81,49 +75,16 @@ def main() -> None:
     }
     if not options.report:
         cells.compute(tasks, cell, options.jobs)
-    errors, kept = mean_errors(cells), {}
-    if options.known_peers:
-        before = json.loads((RECORDS / "imputation.json").read_text(encoding="utf-8"))
-        kept = peers_of(before, errors)
-    if not tables(errors | kept):
+    errors = mean_errors(cells)
+    if not tables(errors):
         print("No cell has the errors of all methods yet.")
         return
     machine, taken = cells.machine(), processor_time(cells.seconds())
-    notes = kept_lines(kept, before) if kept else []
-    publish([*report_lines(errors | kept, origin(machine, taken)), *notes], options.output)
+    publish(report_lines(errors, origin(machine, taken)), options.output)
     if options.record:
-        values = {" | ".join(key): error for key, error in (errors | kept).items()} | summary(errors | kept)
+        values = {" | ".join(key): error for key, error in errors.items()} | summary(errors)
         settings = {"sets": {name: data.sizes for name, data in SETS.items()}}
-        if kept:
-            settings["errors of other imputers"] = {"cells": len(kept), **origin_of_peers(before)}
         record("imputation", values, settings, machine=machine, taken=taken)
-
-
-def peers_of(contents: dict, errors: dict) -> dict[tuple[str, ...], float]:
-    """Errors of other imputers that a record has and `errors` does not."""
-    found = {tuple(key.split(" | ")): error for key, error in contents["values"].items() if key.count(" | ") == 3}
-    return {key: error for key, error in found.items() if key not in errors and key[-1] in PEERS}
-
-
-def origin_of_peers(contents: dict) -> dict[str, str]:
-    """Which machine and versions computed errors of other imputers first, and when."""
-    return contents["settings"].get("errors of other imputers") or {
-        "machine": re.sub(r"preimage [^;]*; ", "", contents["machine"]),
-        "date": contents["date"],
-    }
-
-
-def kept_lines(kept: dict, contents: dict) -> Iterator[str]:
-    names: dict[str, list[str]] = {}
-    for name, *_, method in kept:
-        if name not in names.setdefault(method, []):
-            names[method].append(name)
-    source = origin_of_peers(contents)
-    yield (
-        "\nErrors of other imputers do not depend on this library. Those of "
-        + "; ".join(f"{method} on {', '.join(found)}" for method, found in names.items())
-        + f" were computed on {source['date']}, on the same rows ({source['machine']}), and not again."
-    )
 
 
 def cell(name: str, seed: int, method: str, training: str) -> dict[str, dict]:
