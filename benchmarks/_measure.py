@@ -104,7 +104,7 @@ def command():
     return shlex.join(["python", script(), *arguments])
 
 
-def record(name, values, settings, folder=RECORDS, machine=None):
+def record(name, values, settings, folder=RECORDS, machine=None, taken=None):
     """Keep measured numbers for the texts that quote them, with how they were obtained.
 
     `docs/claims.toml` ties sentences of the README and of pages to these files, and `tests/test_claims.py` compares.
@@ -119,13 +119,15 @@ def record(name, values, settings, folder=RECORDS, machine=None):
         Sizes, seeds and whatever else is needed to obtain `values` again.
     machine : str or None
         What they were measured on, as `describe_machine` says it; None is this machine.
+    taken : str or None
+        How long it took, as `duration` says it; None is this run.
     """
     contents = {
         "script": script(),
         "command": command(),
         "machine": machine or describe_machine(),
         "date": datetime.date.today().isoformat(),
-        "duration": duration(),
+        "duration": taken or duration(),
         "settings": settings,
         "values": {key: float(f"{value:.4g}") for key, value in values.items()},
     }

@@ -23,15 +23,21 @@ def option_parser(text, *common):
     return parser
 
 
-def origin():
-    """One line of a report: command, versions, machine and how long it took."""
-    return f"`{command()}`; {describe_machine()}; {duration()}.\n"
+def origin(machine=None, taken=None):
+    """One line of a report: command, versions, machine and how long it took; of this run, unless it is said."""
+    return f"`{command()}`; {machine or describe_machine()}; {taken or duration()}.\n"
 
 
 def origin_and_time(taken):
     """Two lines of a report: command; versions, machine and how long it took."""
     yield f"`{command()}`\n"
     yield f"{describe_machine()}; {taken}.\n"
+
+
+def stamped(heading, contents):
+    """A heading, and the origin of the record below it, for pages that are put together from several records."""
+    yield heading
+    yield f"`{contents['command']}`; {contents['machine']}; {contents['duration']}.\n"
 
 
 def minutes(seconds):

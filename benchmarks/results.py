@@ -2,7 +2,7 @@
 
 Set-up: every page in `docs/results` that a script writes, and every record, says what was typed, with which version and
 commit, and how long it took. What it says is run again, oldest first; a run that did not say how long it takes counts
-as an hour. Pages that were put together from several runs are listed, and are made by hand.
+as an hour. Pages that are put together from several records are made after these.
 
 Observe: what is of another version. Commands with ``--merge`` join runs on other machines, and cannot be repeated here.
 
@@ -33,6 +33,7 @@ COMMAND = re.compile(r"`(?:OMP_NUM_THREADS=\d+ )?python (benchmarks/[^`]+)`")
 DURATION = re.compile(r"(\d+(?:\.\d+)?) (second|minute|hour)s")
 SECONDS = {"second": 1, "minute": 60, "hour": 3600}
 UNKNOWN = 3600.0
+JOINED = "benchmarks/joined.py"
 
 
 @dataclass
@@ -102,12 +103,12 @@ def results():
 
 
 def runs(found):
-    """Commands that make results, the oldest first, and the quickest of an age."""
+    """Commands that make results, the oldest first, and the quickest of an age; pages made from records come last."""
     commands = {}
     for result in found:
         if result.command:
             commands.setdefault(result.command, Run(result.command)).results.append(result)
-    return sorted(commands.values(), key=lambda run: (run.age, run.seconds))
+    return sorted(commands.values(), key=lambda run: (run.command.startswith(JOINED), run.age, run.seconds))
 
 
 def main():

@@ -26,6 +26,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+from _cells import Cells, add_options, processor_time
 from _measure import record
 from _reports import option_parser, origin, publish
 
@@ -38,21 +39,20 @@ N = 2000
 
 def main():
     parser = option_parser(__doc__, "record", "output")
+    add_options(parser)
     parser.add_argument("--draws", type=int, default=5)
     options = parser.parse_args()
-    values = measure(options.draws)
-    publish(report_lines(values, options), options.output)
+    cells, tasks = Cells(options.cells), {f"{seed}": (seed,) for seed in range(options.draws)}
+    scores = list(cells.compute(tasks, one_draw, options.jobs).values())
+    values = {name: float(np.mean([score[name] for score in scores])) for name in scores[0]}
+    machine, taken = cells.machine(tasks), processor_time(cells.seconds(tasks))
+    publish(report_lines(values, options, origin(machine, taken)), options.output)
     if options.record:
-        record("compressed_regression", values, {"draws": options.draws})
-
-
-def measure(draws=5):
-    """Mean R² over draws: {"all points": R², "compress, 10": R², ...}."""
-    scores = [one_draw(seed) for seed in range(draws)]
-    return {name: float(np.mean([score[name] for score in scores])) for name in scores[0]}
+        record("compressed_regression", values, {"draws": options.draws}, machine=machine, taken=taken)
 
 
 def one_draw(seed):
+    """R² of all models: {"all points": R², "compress, 10": R², ...}."""
     X, y = make_friedman1(N, noise=1.0, random_state=seed)
     X_test, y_test = make_friedman1(N, noise=0.0, random_state=1000 + seed)
     center, spread = X.mean(axis=0), X.std(axis=0)
@@ -73,9 +73,9 @@ def one_draw(seed):
     return scores
 
 
-def report_lines(values, options):
+def report_lines(values, options, made_by):
     yield "# Kernel ridge regression on few points\n"
-    yield origin()
+    yield made_by
     yield (
         f"Friedman's function, {N:,} rows with noise of deviation 1 for training, {N:,} without for testing; R² on "
         f"test rows, mean of {options.draws} draws. Width and ridge of all machines by five-fold cross-validation. "

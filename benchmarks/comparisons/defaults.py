@@ -7,18 +7,16 @@ Set-up: one question after the other, each with sets of its own: tables with hea
 columns, curved sheets, pictures from 8 × 8 to 32 × 32. The sets of development and report have nothing in common.
 Errors are means over draws and, where said, over numbers of components or points.
 
-    python benchmarks/comparisons/defaults.py --questions cross_fit --record
-    python benchmarks/comparisons/defaults.py --questions --output docs/results/defaults.md
+    OMP_NUM_THREADS=1 python benchmarks/comparisons/defaults.py --jobs 2 --record --output docs/results/defaults.md
+    OMP_NUM_THREADS=1 python benchmarks/comparisons/defaults.py --questions cross_fit
 
-The second line writes the page from what was recorded; each question takes one to four minutes on one core.
+Each question takes one to four minutes on one core.
 
 Observe: the means over development and over report sets, and where the alternative is worse than the default.
 """
 
-import json
 import os
 import sys
-import warnings
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -36,7 +34,8 @@ from sklearn.pipeline import make_pipeline
 sys.path.insert(0, str(Path(__file__).parents[1]))
 import _data  # noqa: F401
 import _default_sets as sets
-from _measure import RECORDS, record
+from _cells import Cells, add_options, processor_time
+from _measure import record
 from _reports import option_parser, origin, publish, table
 
 from preimage import (
@@ -415,22 +414,11 @@ QUESTIONS = {
 }
 
 
-def measured(question):
-    """The mean error of each alternative on each set: {"report, wine, None": error, ...}."""
-    values = {}
-    for part in ("development", "report"):
-        for name, draw in getattr(question, part).items():
-            found = [question.errors(draw, seed) for seed in range(question.draws)]
-            means = {key: float(np.mean([each[key] for each in found])) for key in found[0]}
-            print(part, name, {key: round(value, 4) for key, value in means.items()}, file=sys.stderr, flush=True)
-            values |= {f"{part} | {name} | {key}": value for key, value in means.items()}
-    return values
-
-
-def recorded():
-    """What all runs so far have measured: {"width | report | wine | scale": error, ...}."""
-    path = RECORDS / "defaults.json"
-    return json.loads(path.read_text(encoding="utf-8"))["values"] if path.exists() else {}
+def errors_on(question, part, name):
+    """The mean error of each alternative on a set."""
+    asked = QUESTIONS[question]
+    found = [asked.errors(getattr(asked, part)[name], seed) for seed in range(asked.draws)]
+    return {key: float(np.mean([each[key] for each in found])) for key in found[0]}
 
 
 def by_alternative(values, part):
@@ -470,14 +458,14 @@ def summary_row(question, values):
     ]
 
 
-def page():
+def page(values, made_by):
     header = ["parameter", "default before", "tried", "sets", "development", "report"]
     found = {name: {} for name in QUESTIONS}
-    for key, value in recorded().items():
+    for key, value in values.items():
         name, rest = key.split(" | ", 1)
         found[name][rest] = value
     found = {name: values for name, values in found.items() if values}
-    yield from ["# Defaults by measurement", "", origin()]
+    yield from ["# Defaults by measurement", "", made_by]
     yield from [
         "Which defaults are right on sets other than those they were chosen on? Alternatives were compared on "
         "development sets, and again on report sets. A default is changed only where the margin is clear in "
@@ -502,17 +490,23 @@ def page():
 
 def main():
     parser = option_parser(__doc__, "record", "output")
-    parser.add_argument("--questions", nargs="*", default=list(QUESTIONS), choices=[*QUESTIONS, []])
+    add_options(parser)
+    parser.add_argument("--questions", nargs="+", default=list(QUESTIONS), choices=list(QUESTIONS))
     options = parser.parse_args()
-    warnings.simplefilter("ignore")
-    for name in options.questions:
-        values = measured(QUESTIONS[name])
-        if options.record:
-            before = {key: value for key, value in recorded().items() if not key.startswith(f"{name} | ")}
-            draws = {each: question.draws for each, question in QUESTIONS.items()}
-            record("defaults", before | {f"{name} | {key}": value for key, value in values.items()}, draws)
-    if not options.questions or options.output:
-        publish(list(page()), options.output)
+    cells = Cells(options.cells)
+    tasks = {
+        f"{question} | {part} | {name}": (question, part, name)
+        for question in options.questions
+        for part in ("development", "report")
+        for name in getattr(QUESTIONS[question], part)
+    }
+    found = cells.compute(tasks, errors_on, options.jobs)
+    values = {f"{key} | {alternative}": error for key, errors in found.items() for alternative, error in errors.items()}
+    machine, taken = cells.machine(tasks), processor_time(cells.seconds(tasks))
+    publish(page(values, origin(machine, taken)), options.output)
+    if options.record:
+        draws = {each: QUESTIONS[each].draws for each in options.questions}
+        record("defaults", values, draws, machine=machine, taken=taken)
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, loa
 from sklearn.svm import SVC, SVR
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+from _cells import Cells, add_options, processor_time
 from _measure import record
 from _reports import option_parser, origin, publish
 
@@ -60,26 +61,28 @@ SETS = {
 
 def main():
     parser = option_parser(__doc__, "record", "output")
+    add_options(parser)
     parser.add_argument("--draws", type=int, default=3)
     parser.add_argument("--sets", nargs="*", default=list(SETS))
     options = parser.parse_args()
-    values, columns = {}, {}
+    cells = Cells(options.cells)
+    tasks = {f"{name}, {seed}": (name, seed) for name in options.sets for seed in range(options.draws)}
+    found = cells.compute(tasks, one_draw, options.jobs)
+    values = {}
     for name in options.sets:
-        found, columns[name] = measured(SETS[name], options.draws)
-        values |= {f"{name}, {key}": value for key, value in found.items()}
-        print(name, {key: float(f"{value:.3g}") for key, value in found.items()}, flush=True)
-    publish(report_lines(values, columns, options), options.output)
+        scores = [found[f"{name}, {seed}"] for seed in range(options.draws)]
+        values |= {f"{name}, {key}": float(np.mean([score[key] for score in scores])) for key in scores[0]}
+    columns = {name: SETS[name](0)[0].shape[1] for name in options.sets}
+    machine, taken = cells.machine(tasks), processor_time(cells.seconds(tasks))
+    publish(report_lines(values, columns, options, origin(machine, taken)), options.output)
     if options.record:
-        record("free_widths", values, {"draws": options.draws, "sizes": list(SIZES)})
+        settings = {"draws": options.draws, "sizes": list(SIZES)}
+        record("free_widths", values, settings, machine=machine, taken=taken)
 
 
-def measured(make, draws):
-    """Means over draws: {"Distill, free, 8": error, ...}, and the number of columns."""
-    scores = [one_draw(*make(seed), seed) for seed in range(draws)]
-    return {key: float(np.mean([score[key] for score in scores])) for key in scores[0]}, make(0)[0].shape[1]
-
-
-def one_draw(X, y, machine, seed):
+def one_draw(name, seed):
+    """Errors and seconds: {"Distill, free, 8": error, ...}."""
+    X, y, machine = SETS[name](seed)
     order = np.random.default_rng(seed).permutation(len(X))
     train, test = order[::2], order[1::2]
     target = machine_of(machine.fit(X[train], y[train])).expansion
@@ -89,19 +92,19 @@ def one_draw(X, y, machine, seed):
     for size in SIZES:
         for name, reducer in REDUCERS.items():
             for widths in ("fixed", "free"):
-                begin = time.perf_counter()
+                begin = time.process_time()
                 small = reducer(widths=widths).reduce(target, size, X=X[train])
                 key = f"{name}, {widths}, {size}"
-                scores[f"{key}, seconds"] = time.perf_counter() - begin
+                scores[f"{key}, seconds"] = time.process_time() - begin
                 shift = 0 if small.shift is None else small.shift
                 scores[key] = np.mean((small.expansion(X[test]) + shift - values) ** 2) / variance
                 scores[f"{key}, in feature space"] = relative_error(target, small.expansion)
     return scores
 
 
-def report_lines(values, columns, options):
+def report_lines(values, columns, options, made_by):
     yield "# Gaussians of several widths in reduced sets\n"
-    yield origin()
+    yield made_by
     yield (
         "Squared error of function values on new rows relative to their variance, with points that share the width of "
         "the kernel → with widths of their own; in parentheses the ratio. Support vector machines trained on half of "

@@ -12,14 +12,13 @@ twelve (at least one) off by eight deviations. All methods choose their paramete
 connectivity=grid_to_graph(...) of the pixels. The rule that decides which rows have gross errors was chosen on the
 first three sets and on others that are not here.
 
-    OMP_NUM_THREADS=1 python benchmarks/comparisons/gross_errors.py --record --output FILE
+    OMP_NUM_THREADS=1 python benchmarks/comparisons/gross_errors.py --jobs 2 --record --output FILE
 
 Observe: the ratio of the robust error to the plain one; a half was the aim for salt and pepper, 0.6 for blocks of ink,
 and at most 1.1 on clean rows.
 """
 
 import sys
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +31,7 @@ from sklearn.preprocessing import StandardScaler
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 import _data  # noqa: F401
+from _cells import Cells, add_options, processor_time
 from _measure import record
 from _reports import option_parser, origin, publish, table
 from data import load_ida, load_mnist, load_usps
@@ -40,7 +40,7 @@ from preimage import KernelPCA
 
 N_TRAIN, N_VALIDATION, N_TEST = 400, 40, 60
 FRACTION = 0.2
-SALT, BLOCK = "salt and pepper", "block or spikes"
+SALT, BLOCK, CLEAN = "salt and pepper", "block or spikes", "largest ratio on clean rows"
 # Widths in units of one over the median squared distance, and components as a fraction of the rows.
 MODELS = ((0.5, 0.25), (2.0, 0.4))
 CHOICES = {"nothing": [None], "median filter": [2, 3, 5], "linear PCA": [0.02, 0.05, 0.1, 0.2]}
@@ -49,45 +49,55 @@ KERNEL_METHODS = ("denoise", "denoise, loss", "denoise, loss, neighbours")
 
 def main():
     parser = option_parser(__doc__, "record", "output")
+    add_options(parser)
     parser.add_argument("--sets", nargs="+", default=list(SETS), choices=list(SETS))
     options = parser.parse_args()
-    warnings.simplefilter("ignore")
-    found = {}
-    for name in options.sets:
-        rows, shape = SETS[name]()
-        found[name] = Trial(rows, shape).results()
-        print(name, {key: round(value, 4) for key, value in found[name].items()}, flush=True)
-    publish(report_lines(found), options.output)
+    cells = Cells(options.cells)
+    tasks = {f"{name}, {kind}": (name, kind) for name in options.sets for kind in (SALT, BLOCK)}
+    cells.compute(tasks, errors_of, options.jobs)
+    found = {name: joined([cells[f"{name}, {kind}"] for kind in (SALT, BLOCK)]) for name in options.sets}
+    machine, taken = cells.machine(tasks), processor_time(cells.seconds(tasks))
+    publish(report_lines(found, origin(machine, taken)), options.output)
     if options.record:
         values = {f"{name}, {key}": value for name, results in found.items() for key, value in results.items()}
-        record("gross_errors", values, {"n_train": N_TRAIN, "n_validation": N_VALIDATION, "n_test": N_TEST})
+        settings = {"n_train": N_TRAIN, "n_validation": N_VALIDATION, "n_test": N_TEST}
+        record("gross_errors", values, settings, machine=machine, taken=taken)
+
+
+def errors_of(name, kind):
+    return Trial(*SETS[name](), kind).results()
+
+
+def joined(results):
+    """Errors of both kinds, and the largest ratio on clean rows of all."""
+    largest = max(each[CLEAN] for each in results)
+    return {key: value for each in results for key, value in each.items()} | {CLEAN: largest}
 
 
 class Trial:
-    """All methods on one set: chosen on rows left out of the training set, judged on others."""
+    """All methods on one set with one kind of error: chosen on rows left out of the training set, judged on others."""
 
-    def __init__(self, rows, shape):
+    def __init__(self, rows, shape, kind):
         rows = np.random.default_rng(0).permutation(rows)
         n = min(N_TRAIN, len(rows) - N_VALIDATION - N_TEST)
-        self.training, self.shape = rows[:n], shape
+        self.training, self.shape, self.kind = rows[:n], shape, kind
         self.judging, self.truth = rows[n : n + N_VALIDATION], rows[n + N_VALIDATION :][:N_TEST]
         self.width = 1 / np.median(pdist(self.training[:300], "sqeuclidean"))
         self.models, self.neighbours = {}, {}
 
     def results(self):
         """Errors by "method, kind", and of clean rows relative to plain denoising."""
-        found, clean = {}, []
-        for kind in (SALT, BLOCK):
-            queries = self.spoiled(self.truth, kind, 1)
-            for method in (*CHOICES, *KERNEL_METHODS):
-                if self.shape is None and method in ("median filter", "denoise, loss, neighbours"):
-                    continue
-                chosen = self.chosen(method, kind)
-                found[f"{method}, {kind}"] = self.error(method, chosen, queries, self.truth)
-                if "loss" in method:
-                    robust = self.error(method, chosen, self.truth, self.truth)
-                    clean.append(robust / self.error("denoise", chosen, self.truth, self.truth))
-        return found | {"largest ratio on clean rows": max(clean)}
+        found, clean, kind = {}, [], self.kind
+        queries = self.spoiled(self.truth, kind, 1)
+        for method in (*CHOICES, *KERNEL_METHODS):
+            if self.shape is None and method in ("median filter", "denoise, loss, neighbours"):
+                continue
+            chosen = self.chosen(method, kind)
+            found[f"{method}, {kind}"] = self.error(method, chosen, queries, self.truth)
+            if "loss" in method:
+                robust = self.error(method, chosen, self.truth, self.truth)
+                clean.append(robust / self.error("denoise", chosen, self.truth, self.truth))
+        return found | {CLEAN: max(clean)}
 
     def chosen(self, method, kind):
         """The settings with the smallest error on validation rows."""
@@ -122,7 +132,8 @@ class Trial:
     def denoised_with_neighbours(self, settings, queries):
         """By one call for all rows of a set: models remember what they measure only without connectivity."""
         if settings not in self.neighbours:
-            rows = [self.spoiled(part, kind, seed) for part, seed, kind in self.parts] + [self.truth]
+            parts = ((self.judging, 2), (self.truth, 1))
+            rows = [self.spoiled(part, self.kind, seed) for part, seed in parts] + [self.truth]
             found = self.models[settings].denoise(
                 np.concatenate(rows), loss="tukey", connectivity=grid_to_graph(*self.shape)
             )
@@ -130,10 +141,6 @@ class Trial:
         rows, found = self.neighbours[settings]
         first = next(i for i in range(len(rows)) if np.array_equal(rows[i : i + len(queries)], queries))
         return found[first : first + len(queries)]
-
-    @property
-    def parts(self):
-        return [(part, seed, kind) for part, seed in ((self.judging, 2), (self.truth, 1)) for kind in (SALT, BLOCK)]
 
     def spoiled(self, clean, kind, seed):
         """Rows with gross errors."""
@@ -211,9 +218,9 @@ SETS = {
 }
 
 
-def report_lines(found):
+def report_lines(found, made_by):
     yield "# Gross errors: salt and pepper, occluded images, spikes\n"
-    yield origin()
+    yield made_by
     yield (
         f"Images in [0, 1], simulated spectra and standardised tables; up to {N_TRAIN} rows for training, clean, and "
         f"{N_TEST} for testing: with a fifth of the entries black or white (at the ends of their range), with a block "
@@ -239,7 +246,7 @@ def _ratios(name, results):
     pairs = [("denoise, loss", SALT), ("denoise, loss", BLOCK), ("denoise, loss, neighbours", BLOCK)]
     values = [results.get(f"{method}, {kind}", np.nan) / results[f"denoise, {kind}"] for method, kind in pairs]
     cells = ["" if np.isnan(value) else f"{value:.2f}" for value in values]
-    return [f"{name}, ratio", *cells, f"{results['largest ratio on clean rows']:.2f}"]
+    return [f"{name}, ratio", *cells, f"{results[CLEAN]:.2f}"]
 
 
 if __name__ == "__main__":

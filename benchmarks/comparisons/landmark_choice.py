@@ -14,7 +14,7 @@ All selectors look at all rows of the fit. "greedy 59" is `SparseGreedy`, "greed
 each landmark; "lloyd 10" is scikit-learn's k-means with ten iterations from random rows, "k-means++" the same with its
 default start, run until it converges; "KMeans" is ours, and "landmarks=m" what the number means.
 
-    python benchmarks/comparisons/landmark_choice.py --jobs 16 --output OUT
+    OMP_NUM_THREADS=1 python benchmarks/comparisons/landmark_choice.py --jobs 16 --record
     python benchmarks/comparisons/landmark_choice.py --quick
 
 Observe: means of clusters beat every choice of rows for smooth kernels of Euclidean distances and inner products that
@@ -22,20 +22,20 @@ are not too narrow. Where the kernel is narrower than clusters are wide, has a k
 categories (flare solar), they can be far worse than random rows, and "landmarks=m" takes rows.
 """
 
-import csv
 import sys
 import time
 import warnings
+from itertools import product
 from pathlib import Path
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.cluster import KMeans as LloydKMeans
 from sklearn.datasets import load_digits, make_swiss_roll
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from _measure import describe_machine
-from _reports import option_parser, publish
+from _cells import Cells, add_options, processor_time
+from _measure import command, record
+from _reports import option_parser, publish, stamped, table
 from data import load_abalone, load_coil20, load_haxby, load_ida, load_mnist, load_usps
 
 from preimage import KernelPCA
@@ -48,6 +48,7 @@ COMPONENTS = 20
 SIZES = (50, 150, 500)
 SEEDS = (0, 1)
 MOST_ROWS, MOST_JUDGES = 3000, 1000
+OURS, TIMED, NARROWEST = "landmarks=m", "Gaussian, median", "Gaussian, 16 × median"
 
 
 def standardized(X):
@@ -129,18 +130,16 @@ SELECTORS = {
     "KMeans": rows_by(KMeans),
     "landmarks=m": rows_by(AutoLandmarks),
 }
-FIELDS = ("data", "kernel", "m", "seed", "selector", "points", "lost", "held_out", "eigenvalue", "select", "fit")
 
 
 def cell(name, kernel_name, sizes, seeds):
     """All selectors on one data set with one kernel."""
-    warnings.simplefilter("ignore")
     X, Z = rows_of(name)
     kernel = kernels(X)[kernel_name]
     try:
         exact = KernelPCA(COMPONENTS, kernel=kernel).fit(X)
-    except ValueError as error:  # a kernel that cannot tell these rows apart
-        return [], f"{name}, {kernel_name}: {error}"
+    except ValueError:  # a kernel that cannot tell these rows apart
+        return []
     values = exact.eigenvalues_
     judged = float(np.sum(exact.transform(Z) ** 2))
     records = []
@@ -170,19 +169,12 @@ def cell(name, kernel_name, sizes, seeds):
                         "fit": end - start,
                     }
                 )
-    return records, None
+    return records
 
 
-def table(records, field, kernel_name):
-    """Geometric means over data sets and seeds, one row for each m; errors below 1e-6 count as that."""
-    lines = [f"| m | {' | '.join(SELECTORS)} |", "|---" * (len(SELECTORS) + 1) + "|"]
-    for m in sorted({record["m"] for record in records}):
-        means = []
-        for label in SELECTORS:
-            found = [r[field] for r in records if (r["kernel"], r["m"], r["selector"]) == (kernel_name, m, label)]
-            means.append(f"{np.exp(np.mean(np.log(np.maximum(found, 1e-6)))):.2g}")
-        lines.append(f"| {m} | {' | '.join(means)} |")
-    return "\n".join(lines)
+def geometric(numbers):
+    """Errors below 1e-6 are rounding, and count as that."""
+    return float(np.exp(np.mean(np.log(np.maximum(numbers, 1e-6)))))
 
 
 def mean_by_cell(records, field):
@@ -193,67 +185,105 @@ def mean_by_cell(records, field):
     return {key: float(np.mean(found)) for key, found in cells.items()}
 
 
-def verdicts(records, ours="landmarks=m"):
-    """How the default fares against the others, cell by cell; errors below 1e-6 are rounding, and count as equal."""
-    lines = []
-    for field in ("lost", "held_out", "eigenvalue"):
+def values_of(records):
+    """What the page says: geometric means, and how a number of landmarks fares against the others, cell by cell."""
+    values, first = {}, lambda field: dict.fromkeys(r[field] for r in records)
+    for kernel, m, selector in product(first("kernel"), first("m"), SELECTORS):
+        found = [r for r in records if (r["kernel"], r["m"], r["selector"]) == (kernel, m, selector)]
+        for field in ("lost", "held_out"):
+            values[f"{field}, {kernel}, {m}, {selector}"] = geometric([r[field] for r in found])
+        if kernel == TIMED:
+            values[f"seconds of the choice, {m}, {selector}"] = geometric([r["select"] for r in found])
+    for field, other in product(("lost", "held_out", "fit"), SELECTORS):
+        if other == OURS:
+            continue
         means = mean_by_cell(records, field)
-        for other in SELECTORS:
-            if other == ours:
-                continue
-            pairs = [(key, means[key], means[(*key[:3], other)]) for key in means if key[3] == ours]
-            ratios = {key[:3]: max(a, 1e-6) / max(b, 1e-6) for key, a, b in pairs}
-            worse = {key: ratio for key, ratio in ratios.items() if ratio > 1.05}
-            worst = max(ratios, key=ratios.get)
-            lines.append(
-                f"- {field} against {other}: geometric mean of the ratio "
-                f"{np.exp(np.mean(np.log(list(ratios.values())))):.2f}, larger by more than 5 % in {len(worse)} of "
-                f"{len(ratios)} cells, largest {ratios[worst]:.2f} ({', '.join(map(str, worst))})"
-            )
-    for field in ("select", "fit"):
-        means = mean_by_cell(records, field)
-        for other in SELECTORS:
-            ratios = [means[key] / means[(*key[:3], other)] for key in means if key[3] == ours]
-            lines.append(f"- time, {field}, against {other}: median of the ratio {np.median(ratios):.2f}")
-    return "\n".join(lines)
+        ours = {key[:3]: max(mean, 1e-6) for key, mean in means.items() if key[3] == OURS}
+        ratios = {key: mean / max(means[*key, other], 1e-6) for key, mean in ours.items()}
+        values["cells"] = len(ratios)
+        if field == "fit":
+            values[f"time of the fit over {other}, median"] = float(np.median(list(ratios.values())))
+            continue
+        wide = [ratio for key, ratio in ratios.items() if key[1] != NARROWEST]
+        values[f"{field} over {other}"] = geometric(list(ratios.values()))
+        values[f"{field} over {other} without the narrowest"] = geometric(wide)
+        values[f"{field} more than {other} by over 5 %"] = sum(ratio > 1.05 for ratio in ratios.values())
+    return values
 
 
-def report(records):
-    parts = ["Geometric means over data sets and seeds of the variance that is lost on held-out rows:"]
-    for kernel_name in dict.fromkeys(r["kernel"] for r in records):
-        parts += [f"\n{kernel_name}\n", table(records, "held_out", kernel_name)]
-    parts.append("\nThe same over rows of the fit:")
-    for kernel_name in dict.fromkeys(r["kernel"] for r in records):
-        parts += [f"\n{kernel_name}\n", table(records, "lost", kernel_name)]
-    for field, words in (("select", "Seconds of the choice"), ("fit", "Seconds of the whole fit")):
-        parts += [f"\n{words}, geometric means over data sets, Gaussian of the median width:\n"]
-        parts.append(table(records, field, "Gaussian, median"))
-    return "\n".join([*parts, "\nThe default, cell by cell (means over seeds):\n", verdicts(records)])
+def section(contents):
+    """What a page says from the record of a run."""
+    values = contents["values"]
+    kernels, sizes = contents["settings"]["kernels"], contents["settings"]["sizes"]
+    yield from stamped("## What a number of landmarks means\n", contents)
+    yield (
+        f"{len(contents['settings']['data'])} data sets of at most {MOST_ROWS:,} rows, {len(kernels)} kernels, 20 "
+        'components, two seeds. "Lost" is the fraction of the variance along 20 components of exact kernel PCA that '
+        "landmarks do not hold; tables have geometric means over the data sets and seeds, on rows of the fit. "
+        "`greedy 59` is `SparseGreedy`, `greedy 10` the same with ten candidates for each landmark; `lloyd 10` is "
+        "scikit-learn's k-means with ten iterations from random rows, `k-means++` its default until it converges; "
+        "`KMeans` is ours, and the last column is what `landmarks=m` means: `AutoLandmarks(m)`.\n"
+    )
+    yield from table(
+        ["kernel", "m", *SELECTORS],
+        [
+            [
+                kernel if m == sizes[0] else "",
+                str(m),
+                *(f"{values[f'lost, {kernel}, {m}, {selector}']:.2g}" for selector in SELECTORS),
+            ]
+            for kernel, m in product(kernels, sizes)
+        ],
+    )
+    yield (
+        f"\nCell by cell (a data set, a kernel and an m; means over seeds; {values['cells']:.0f} cells; errors below "
+        "1e-6 count as 1e-6). In parentheses without the narrowest Gaussian, where twenty exact components are single "
+        "rows of the fit and say little about others: there centres hold more of held-out rows than exact components "
+        "do.\n"
+    )
+    header = ["`landmarks=m` against", "lost, geometric mean of the ratio", "the same, held-out rows"]
+    rows = []
+    for other in SELECTORS:
+        if other != OURS:
+            both = [
+                f"{values[f'{field} over {other}']:.2f} ({values[f'{field} over {other} without the narrowest']:.2f})"
+                for field in ("lost", "held_out")
+            ]
+            more = [f"{values[f'{field} more than {other} by over 5 %']:.0f}" for field in ("lost", "held_out")]
+            rows.append([other, *both, *more, f"{values[f'time of the fit over {other}, median']:.2f}"])
+    more = ["lost more by over 5 %, cells", "held-out rows, cells"]
+    yield from table([*header, *more, "time of the fit, median ratio"], rows)
+    yield (
+        "\nFor smooth kernels centres hold more than rows at every width up to four times the median rule's γ. Where "
+        "the kernel has a kink (Laplacian, Matérn 1/2) or rows are repeated codes (flare solar, titanic), rows are "
+        "better. Where it is narrower than clusters are wide, centres hold nothing. `AutoLandmarks` recognises these "
+        "cases and takes rows.\n"
+    )
+    seconds = lambda m: [f"{values[f'seconds of the choice, {m}, {selector}']:.2g}" for selector in SELECTORS]
+    yield from table(
+        ["seconds of the choice, Gaussian of the median width", *SELECTORS], [[f"m = {m}", *seconds(m)] for m in sizes]
+    )
+    yield ""
 
 
 def main():
-    parser = option_parser(__doc__, "jobs")
+    parser = option_parser(__doc__, "record", "output")
+    add_options(parser)
     parser.add_argument("--quick", action="store_true", help="three data sets, m = 50, one seed")
-    parser.add_argument("--output", type=Path, help="folder for landmark_choice.csv and landmark_choice.md")
+    parser.add_argument("--data", nargs="+", default=list(DATA), choices=list(DATA))
     options = parser.parse_args()
-    names = ("digits", "banana", "titanic") if options.quick else tuple(DATA)
+    names = ("digits", "banana", "titanic") if options.quick else options.data
     sizes, seeds = (SIZES[:1], SEEDS[:1]) if options.quick else (SIZES, SEEDS)
-    some = kernels(np.eye(3))
-    tasks = [delayed(cell)(name, kernel_name, sizes, seeds) for name in names for kernel_name in some]
-    records = []
-    for found, problem in Parallel(n_jobs=options.jobs, return_as="generator")(tasks):
-        records += found
-        if problem:
-            print(problem, flush=True)
-    if options.output is not None:
-        options.output.mkdir(parents=True, exist_ok=True)
-    page = None if options.output is None else options.output / "landmark_choice.md"
-    publish([describe_machine(), "", report(records)], page)
-    if options.output is not None:
-        with open(options.output / "landmark_choice.csv", "w", newline="") as file:
-            writer = csv.DictWriter(file, FIELDS)
-            writer.writeheader()
-            writer.writerows({k: f"{v:.4g}" if isinstance(v, float) else v for k, v in r.items()} for r in records)
+    some = list(kernels(np.eye(3)))
+    cells = Cells(options.cells)
+    tasks = {f"{name} | {kernel}": (name, kernel, sizes, seeds) for name in names for kernel in some}
+    records = [each for found in cells.compute(tasks, cell, options.jobs).values() for each in found]
+    settings = {"data": list(names), "kernels": some, "sizes": list(sizes), "components": COMPONENTS}
+    machine, taken = cells.machine(tasks), processor_time(cells.seconds(tasks))
+    contents = {"values": values_of(records), "settings": settings, "command": command()}
+    publish(section(contents | {"machine": machine, "duration": taken}), options.output)
+    if options.record:
+        record("landmark_choice", contents["values"], settings, machine=machine, taken=taken)
 
 
 if __name__ == "__main__":

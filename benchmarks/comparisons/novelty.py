@@ -30,13 +30,13 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.ensemble import IsolationForest
 from sklearn.metrics import roc_auc_score
 from sklearn.neighbors import LocalOutlierFactor, NearestNeighbors
 from sklearn.svm import OneClassSVM
 
 sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parent)]
+from _cells import Cells, add_options, processor_time
 from _measure import record
 from _novelty_sets import DEVELOPMENT, REPORT, are_pixels, load
 from _reports import option_parser, origin, publish
@@ -50,16 +50,18 @@ PROTOCOLS = ("clean", "contaminated")
 
 
 def main():
-    parser = option_parser(__doc__, "jobs", "record", "output")
+    parser = option_parser(__doc__, "record", "output")
+    add_options(parser)
     parser.add_argument("--tasks", nargs="+", choices=[*DEVELOPMENT, *REPORT], default=[*DEVELOPMENT, *REPORT])
     parser.add_argument("--draws", type=int, default=10)
     options = parser.parse_args()
     settings = {"tasks": options.tasks, "draws": options.draws}
-    jobs = (delayed(areas_of)(task, options.draws) for task in options.tasks)
-    areas = dict(zip(options.tasks, Parallel(n_jobs=options.jobs)(jobs), strict=True))
-    publish(report_lines(areas, options), options.output)
+    cells, tasks = Cells(options.cells), {task: (task, options.draws) for task in options.tasks}
+    areas = cells.compute(tasks, areas_of, options.jobs)
+    machine, taken = cells.machine(tasks), processor_time(cells.seconds(tasks))
+    publish(report_lines(areas, options, origin(machine, taken)), options.output)
     if options.record:
-        record("novelty", values_of(areas), settings)
+        record("novelty", values_of(areas), settings, machine=machine, taken=taken)
 
 
 def measure(tasks=(*DEVELOPMENT, *REPORT), draws=10):
@@ -68,12 +70,12 @@ def measure(tasks=(*DEVELOPMENT, *REPORT), draws=10):
 
 
 def areas_of(task, draws):
-    """Mean area under the ROC curve over draws, {(protocol, detector): area}."""
+    """Mean area under the ROC curve over draws, {"protocol, detector": area}."""
     X, is_normal = load(task)
     draw_of = {"clean": clean_draw, "contaminated": contaminated_draw}
     areas = [
         {
-            (protocol, name): area
+            f"{protocol}, {name}": area
             for protocol in PROTOCOLS
             for name, area in areas_of_draw(*draw_of[protocol](X, is_normal, seed), are_pixels(task), seed).items()
         }
@@ -162,19 +164,19 @@ DETECTORS = {
 
 
 def values_of(areas):
-    values = {f"{task}, {', '.join(key)}": area for task, row in areas.items() for key, area in row.items()}
+    values = {f"{task}, {key}": area for task, row in areas.items() for key, area in row.items()}
     for kind, tasks in (("development", DEVELOPMENT), ("report", REPORT)):
         rows = [areas[task] for task in tasks if task in areas]
         values[f"{kind} tasks"] = len(rows)
         for key in rows[0] if rows else ():
-            values[f"mean, {kind}, {', '.join(key)}"] = np.mean([row[key] for row in rows])
+            values[f"mean, {kind}, {key}"] = np.mean([row[key] for row in rows])
     return values
 
 
-def report_lines(areas, options):
+def report_lines(areas, options, made_by):
     values = values_of(areas)
     yield "# Outliers and novelties without tuning\n"
-    yield origin()
+    yield made_by
     yield (
         "Area under the ROC curve; the rows of the largest class are normal, all others novel. Mean of "
         f"{options.draws} draws. *Clean*: half of the normal rows (at most {N_TRAIN}) for training; the others and the "
@@ -202,7 +204,7 @@ def table_lines(areas, kind, protocol, values):
     yield "| set | " + " | ".join(f"`{name}`" for name in DETECTORS) + " |"
     yield "|---|" + "---|" * len(DETECTORS)
     for task, row in areas.items():
-        numbers = [row[protocol, name] for name in DETECTORS]
+        numbers = [row[f"{protocol}, {name}"] for name in DETECTORS]
         cells = [f"**{area:.3f}**" if area == max(numbers) else f"{area:.3f}" for area in numbers]
         yield f"| {task} | " + " | ".join(cells) + " |"
     means = [values[f"mean, {kind}, {protocol}, {name}"] for name in DETECTORS]
@@ -210,7 +212,7 @@ def table_lines(areas, kind, protocol, values):
     yield (
         "| least fraction of `LocalOutlierFactor` | "
         + " | ".join(
-            f"{min(row[protocol, name] / row[protocol, 'LocalOutlierFactor'] for row in areas.values()):.2f}"
+            f"{min(row[f'{protocol}, {name}'] / row[f'{protocol}, LocalOutlierFactor'] for row in areas.values()):.2f}"
             for name in DETECTORS
         )
         + " |"

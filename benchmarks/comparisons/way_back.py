@@ -21,13 +21,11 @@ What to observe: the default reconstructs at least as well as scikit-learn's inv
 wherever some map of the coordinates does. The nearest image is the worse reconstruction. With the number of components
 fixed like this, and not chosen for denoising, neither way wins everywhere in denoising.
 
-Run: python benchmarks/comparisons/way_back.py --jobs 16 --output table.md
+    OMP_NUM_THREADS=1 python benchmarks/comparisons/way_back.py --rows 400 --draws 1 --jobs 2 --record --output FILE
 """
 
-import json
 import sys
 import warnings
-from concurrent.futures import ProcessPoolExecutor
 from itertools import product
 from pathlib import Path
 
@@ -39,8 +37,9 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.preprocessing import StandardScaler
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from _measure import command, describe_machine, record
-from _reports import option_parser, publish
+from _cells import Cells, add_options, processor_time
+from _measure import record
+from _reports import option_parser, origin, publish, table
 from data import load_abalone, load_ida, load_usps
 
 from preimage import KernelPCA
@@ -52,6 +51,7 @@ from preimage.solvers._map_errors import RIDGES
 N_TEST = 200
 COMPONENTS = (8, 32, 128)
 NOISE = 0.5
+NEAR = 1.02
 ALPHAS = np.logspace(-14, 2, 33)
 DATA = ("digits", "USPS", "swiss roll", "wine", "breast cancer", "abalone", "waveform")
 KERNELS = ("Gaussian, median", "Gaussian, median/4", "polynomial 3", "Laplacian", "cosine")
@@ -176,9 +176,8 @@ def mean_square(difference):
     return float(np.mean(difference**2))
 
 
-def cell(job):
-    """Errors of all ways back for one data set, kernel, number of components and draw."""
-    name, kernel_name, n_components, seed, n_train = job
+def cell(name, kernel_name, n_components, seed, n_train):
+    """Errors of all ways back for one data set, kernel, number of components and draw: restored, and without noise."""
     X, T = draw(name, seed, n_train)
     kernel = kernel_of(kernel_name, X)
     n_components = min(n_components, len(X) - 1)
@@ -204,86 +203,145 @@ def cell(job):
             clean["learned"] = mean_square(model.inverse_transform(model.transform(noisy[:N_DESCENT])) - T[:N_DESCENT])
         clean["noisy"] = mean_square(noisy - T)
         back["any map"] = min(best_map_error(Y, X, Z, T), back["auto"], back["scikit-learn"])
-    return job, back, clean
+    return back, clean
 
 
-def table(results, which, columns):
-    """Markdown: one line per data set, kernel and number of components, errors averaged over draws."""
-    lines = ["| data | kernel | components | " + " | ".join(columns) + " |", "|" + "---|" * (3 + len(columns))]
-    ratios = {}
-    for key in dict.fromkeys(job[:3] for job, *_ in results):
-        rows = [result[which] for result in results if result[0][:3] == key]
-        mean = {way: float(np.mean([row[way] for row in rows])) for way in rows[0]}
-        if which == 1:
-            peers = [mean[way] for way in ("PCA", "scikit-learn") if way in mean]
-            mean["ratio"], ratios[key] = mean["auto"] / min(peers), (mean["auto"], mean)
-        shown = " | ".join(f"{mean[way]:.3g}" if way in mean else "" for way in columns)
-        lines.append(f"| {key[0]} | {key[1]} | {key[2]} | {shown} |")
-    return "\n".join(lines), ratios
+def means(results, which):
+    """{(data, kernel, components): mean error of each way over draws}."""
+    found = {}
+    for (name, kernel, k, *_), errors in results.items():
+        found.setdefault((name, kernel, k), []).append(errors[which])
+    return {key: {way: float(np.mean([row[way] for row in rows])) for way in rows[0]} for key, rows in found.items()}
 
 
-def summary(ratios):
+def rows_of(mean, columns):
+    for (name, kernel, k), errors in mean.items():
+        yield [name, kernel, str(k), *(f"{errors[way]:.3g}" if way in errors else "" for way in columns)]
+
+
+def ratios_to(peer, restored):
+    return {key: errors["auto"] / errors[peer] for key, errors in restored.items() if peer in errors}
+
+
+def summary(restored):
     """How often the default is within 2 % of each peer, and where the coordinates forbid it."""
-    against = lambda way: {key: auto / mean[way] for key, (auto, mean) in ratios.items() if way in mean}
-    theirs, linear = against("scikit-learn"), against("PCA")
-    possible = {
-        key: value for key, value in linear.items() if ratios[key][1]["any map"] <= 1.02 * ratios[key][1]["PCA"]
-    }
+    theirs, linear = (ratios_to(peer, restored) for peer in ("scikit-learn", "PCA"))
+    possible = {key: ratio for key, ratio in linear.items() if restored[key]["any map"] <= NEAR * restored[key]["PCA"]}
+    nearest = [errors for errors in restored.values() if "nearest image" in errors]
     return {
-        "cells": len(ratios),
-        "within 1.02 of scikit-learn": sum(value <= 1.02 for value in theirs.values()),
+        "cells": len(restored),
+        "within 1.02 of scikit-learn": sum(ratio <= NEAR for ratio in theirs.values()),
         "largest ratio to scikit-learn": max(theirs.values()),
         "median ratio to scikit-learn": float(np.median(list(theirs.values()))),
         "cells with PCA": len(linear),
-        "within 1.02 of PCA": sum(value <= 1.02 for value in linear.values()),
+        "PCA better": sum(ratio > 1 for ratio in linear.values()),
+        "within 1.02 of PCA": sum(ratio <= NEAR for ratio in linear.values()),
         "cells where some map reaches PCA": len(possible),
-        "within 1.02 of PCA there": sum(value <= 1.02 for value in possible.values()),
+        "within 1.02 of PCA there": sum(ratio <= NEAR for ratio in possible.values()),
         "largest ratio to PCA there": max(possible.values(), default=0.0),
+        "cells with nearest images": len(nearest),
+        "nearest image worse": sum(errors["nearest image"] > errors["auto"] for errors in nearest),
     }
 
 
-def finished(path):
-    """Cells of an earlier run, {job: (job, reconstruction errors, denoising errors)}."""
-    if path is None or not path.exists():
-        return {}
-    cells = [json.loads(line) for line in path.read_text().splitlines()]
-    return {tuple(job): (tuple(job), back, clean) for job, back, clean in cells}
+def report_lines(results, options, made_by):
+    restored, clean = (means(results, which) for which in (0, 1))
+    for errors in restored.values():
+        errors["ratio"] = errors["auto"] / min(errors[way] for way in ("PCA", "scikit-learn") if way in errors)
+    found = summary(restored)
+    worse = {key: ratio for key, ratio in ratios_to("scikit-learn", restored).items() if ratio > NEAR}
+    listed = ";\n  ".join(
+        f"{name}, {kernel}, {k} components ({ratio:.3g})"
+        for (name, kernel, k), ratio in sorted(worse.items(), key=lambda item: -item[1])
+    )
+    draws = "one draw, so that single cells are noisy" if options.draws == 1 else f"means of {options.draws} draws"
+    yield "# Ways back: reconstruction and denoising\n"
+    yield "How well do rows that a model has not seen come back from their kernel PCA coordinates?\n"
+    yield made_by
+    yield (
+        f"At most {options.rows} rows of each data set for training and {N_TEST} others for testing, {draws}. Tables "
+        "are standardised, images scaled to [0, 1], the swiss roll to unit deviation. Numbers are mean squared errors "
+        "per column. scikit-learn is `KernelPCA(fit_inverse_transform=True)` with the same kernel and with `alpha` "
+        "chosen "
+        f'among {ALPHAS.size} values by five-fold cross-validation. "auto" is the default of `inverse_transform`, a '
+        'regression whose kernel and ridge are chosen on held-out training rows; "nearest image" is '
+        '`preimage="fixed_point"`, or "gradient" for the Laplacian and cosine kernels (of the first '
+        f'{N_DESCENT} test rows; with descent for {DESCENT_AT} components only). "Any map" is the best regression of '
+        "inputs on these coordinates in sight of the test rows. PCA has as many components as kernel PCA, and is left "
+        'out where it would have as many as there are columns, because it is the identity there. The ratio is "auto" '
+        "over the smaller of PCA and scikit-learn.\n"
+    )
+    yield "## What came out\n"
+    yield (
+        f"- The default is within {NEAR} of scikit-learn's inverse at its best ridge in "
+        f"{found['within 1.02 of scikit-learn']} of {found['cells']} cells; the median ratio is "
+        f"{found['median ratio to scikit-learn']:.2f}."
+        + (f" It is above in {len(worse)}, with these ratios:\n  {listed}." if worse else "")
+    )
+    if any(name == "swiss roll" for name, *_ in worse):
+        yield (
+            "  Errors of the swiss roll are small: our ridge is bounded by what rounding may do to the result, "
+            "scikit-learn's is not."
+        )
+    yield (
+        "  The choice is made by at most 400 rows, each left out once, and a map has to be surely better than a "
+        "simpler one."
+    )
+    yield (
+        f"- Linear PCA of as many components is better in {found['PCA better']} of {found['cells with PCA']} cells "
+        "where it is no identity. These are limits of the coordinates and not of the inverse transformation: narrow "
+        "kernels spend their first components on other things than the variance of inputs. Some map of the coordinates "
+        f"comes within {NEAR} of PCA in {found['cells where some map reaches PCA']} cells; there the default does in "
+        f"{found['within 1.02 of PCA there']} (largest ratio {found['largest ratio to PCA there']:.3f}). For a "
+        'reconstruction of inputs alone, compare with PCA first, or use [`gamma="reconstruction"`](reconstruction.md).'
+    )
+    yield (
+        f"- The nearest image reconstructs worse than the regression in {found['nearest image worse']} of "
+        f"{found['cells with nearest images']} cells. It answers another question, below.\n"
+    )
+    columns = ["PCA", "scikit-learn", "auto", "nearest image", "any map", "ratio"]
+    yield from table(["data", "kernel", "components", *columns], rows_of(restored, columns))
+    yield "\n## Denoising\n"
+    won = {
+        k: [errors["learned"] < errors["auto"] for key, errors in clean.items() if key[2] == k and "auto" in errors]
+        for k in COMPONENTS
+    }
+    counts = ", ".join(f"{sum(each)} of {len(each)} with {k} components" for k, each in won.items())
+    yield (
+        'Noise of half a standard deviation of each column added to the held-out rows; models of clean rows; "auto" is '
+        'the default of `denoise` (the nearest image from the noisy row), "learned" the map of `inverse_transform` '
+        f"applied to the coordinates of the noisy rows; both on {N_DESCENT} rows. The number of components is not "
+        "chosen for denoising here: [tuned](denoising_digits.md), the nearest image is the better denoiser. Cells of "
+        "this table "
+        f'in which the regression has the smaller error: {counts}; try `preimage="learned"` if the number of '
+        "components must be small.\n"
+    )
+    columns = ["noisy", "PCA", "scikit-learn", "learned", "auto"]
+    yield from table(["data", "kernel", "components", *columns], rows_of(clean, columns))
 
 
 def main():
-    parser = option_parser(__doc__, "jobs", "record", "output")
+    parser = option_parser(__doc__, "record", "output")
+    add_options(parser)
     parser.add_argument("--quick", action="store_true", help="wine and swiss roll, two kernels, one draw")
     parser.add_argument("--data", nargs="+", default=DATA)
     parser.add_argument("--rows", type=int, default=1000, help="most training rows")
     parser.add_argument("--draws", type=int, default=2, help="draws of each data set")
-    parser.add_argument("--cells", type=Path, default=None, help="file of finished cells, to go on from")
     options = parser.parse_args()
     data, kernels = (("wine", "swiss roll"), KERNELS[::2]) if options.quick else (options.data, KERNELS)
-    draws = lambda name: 1 if options.quick else options.draws
-    jobs = [
-        (name, kernel, k, seed, options.rows)
-        for name, kernel, k in product(data, kernels, COMPONENTS)
-        for seed in range(draws(name))
-    ]
-    done = finished(options.cells)
-    # First draws first: if time runs out, every cell has some.
-    open_jobs = sorted((job for job in jobs if job not in done), key=lambda job: job[3])
-    with ProcessPoolExecutor(options.jobs) as pool:
-        for job, *errors in pool.map(cell, open_jobs):
-            done[job] = (job, *errors)
-            if options.cells:
-                with options.cells.open("a") as lines:
-                    lines.write(json.dumps([job, *errors]) + "\n")
-    results = [done[job] for job in jobs]
-    back, ratios = table(results, 1, ["PCA", "scikit-learn", "auto", "nearest image", "any map", "ratio"])
-    clean, _ = table(results, 2, ["noisy", "PCA", "scikit-learn", "learned", "auto"])
-    found = summary(ratios)
-    facts = "\n".join(f"- {key}: {value:.4g}" for key, value in found.items())
-    head = [describe_machine(), command()]
-    publish([*head, "", "Reconstruction", "", facts, "", back, "", "Denoising", "", clean], options.output)
+    options.draws = 1 if options.quick else options.draws
+    tasks = {
+        " | ".join(map(str, task)): task
+        for task in product(data, kernels, COMPONENTS, range(options.draws), [options.rows])
+    }
+    cells = Cells(options.cells)
+    found = cells.compute(dict(sorted(tasks.items(), key=lambda item: item[1][3])), cell, options.jobs)
+    results = {task: found[key] for key, task in tasks.items()}
+    machine, taken = cells.machine(tasks), processor_time(cells.seconds(tasks))
+    publish(report_lines(results, options, origin(machine, taken)), options.output)
     if options.record:
-        settings = {"rows": options.rows, "draws": draws(data[0]), "data": list(data), "components": list(COMPONENTS)}
-        record("way_back", found, settings)
+        settings = {"rows": options.rows, "draws": options.draws, "data": list(data), "components": list(COMPONENTS)}
+        record("way_back", summary(means(results, 0)), settings, machine=machine, taken=taken)
 
 
 if __name__ == "__main__":

@@ -19,13 +19,13 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn import datasets as bundled
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, train_test_split
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+from _cells import Cells, add_options, processor_time
 from _measure import record
 from _reports import option_parser, origin, publish
 from data import load_gene_expression, load_ida, load_ionosphere, load_usps
@@ -41,20 +41,25 @@ RULES = ["scale", "median", "enclosing_ball", "alignment", "cross-validation"]
 
 
 def main():
-    parser = option_parser(__doc__, "jobs", "record", "output")
+    parser = option_parser(__doc__, "record", "output")
+    add_options(parser)
     parser.add_argument("--sets", nargs="+", choices=SETS, default=SETS)
     parser.add_argument("--draws", type=int, default=10)
     options = parser.parse_args()
-    jobs = (delayed(study)(name, options.draws) for name in options.sets)
-    studies = dict(zip(options.sets, Parallel(n_jobs=options.jobs)(jobs), strict=True))
-    publish(report_lines(studies, options), options.output)
+    cells = Cells(options.cells)
+    tasks = {f"{name}, {seed}": (name, seed) for name in options.sets for seed in range(options.draws)}
+    found = cells.compute(tasks, of_draw, options.jobs)
+    studies = {name: means([found[f"{name}, {seed}"] for seed in range(options.draws)]) for name in options.sets}
+    machine, taken = cells.machine(tasks), processor_time(cells.seconds(tasks))
+    publish(report_lines(studies, options, origin(machine, taken)), options.output)
     if options.record:
-        record("width_rules", values_of(studies), {"sets": options.sets, "draws": options.draws})
+        settings = {"sets": options.sets, "draws": options.draws}
+        record("width_rules", values_of(studies), settings, machine=machine, taken=taken)
 
 
 def measure(sets=SETS, draws=10):
     """What the record holds: accuracy in per cent of every rule on every set, and octaves."""
-    return values_of({name: study(name, draws) for name in sets})
+    return values_of({name: means([of_draw(name, seed) for seed in range(draws)]) for name in sets})
 
 
 def load(name):
@@ -70,11 +75,13 @@ def load(name):
     return np.asarray(data.X, dtype=float), data.y
 
 
-def study(name, draws):
-    """Means over draws: {("accuracy", C, rule): per cent, ("octaves", rule): log₂ γ/γ_scale}."""
-    X, y = load(name)
-    results = [one_draw(X, y, name in PIXELS, seed) for seed in range(draws)]
+def means(results):
     return {key: float(np.mean([result[key] for result in results])) for key in results[0]}
+
+
+def of_draw(name, seed):
+    """{"accuracy, C = ..., rule": per cent, "octaves, rule": log₂ γ/γ_scale}."""
+    return one_draw(*load(name), name in PIXELS, seed)
 
 
 def one_draw(X, y, are_pixels, seed):
@@ -94,27 +101,28 @@ def one_draw(X, y, are_pixels, seed):
         gammas["cross-validation"] = by_folds.best_params_["gamma"]
         for rule in RULES:
             accuracy = SVC(C=C, gamma=gammas[rule]).fit(X, y).score(X_test, y_test)
-            results["accuracy", C, rule] = 100 * accuracy
+            results[accuracy_of(C, rule)] = 100 * accuracy
             if COSTS[0] == C:
-                results["octaves", rule] = np.log2(gammas[rule] / gammas["scale"])
+                results[f"octaves, {rule}"] = np.log2(gammas[rule] / gammas["scale"])
     return results
 
 
+def accuracy_of(C, rule):
+    return f"accuracy, C = {C:g}, {rule}"
+
+
 def values_of(studies):
-    values = {}
-    for name, results in studies.items():
-        for key, value in results.items():
-            values[f"{name}, " + ", ".join(part if isinstance(part, str) else f"C = {part:g}" for part in key)] = value
+    values = {f"{name}, {key}": value for name, results in studies.items() for key, value in results.items()}
     for C in COSTS:
         for rule in RULES[1:]:
-            gains = [r["accuracy", C, rule] - r["accuracy", C, "scale"] for r in studies.values()]
+            gains = [r[accuracy_of(C, rule)] - r[accuracy_of(C, "scale")] for r in studies.values()]
             values[f"mean gain over scale, C = {C:g}, {rule}"] = np.mean(gains)
     return values
 
 
-def report_lines(studies, options):
+def report_lines(studies, options, made_by):
     yield "## Against widths that cost nothing\n"
-    yield origin()
+    yield made_by
     yield (
         f"Test accuracy in per cent of SVC with C = {COSTS[0]:g} (in brackets C = {COSTS[1]:g}), mean of "
         f"{options.draws} random halves with equal class proportions, at most {N_TRAIN:,} rows for training; columns "
@@ -124,12 +132,12 @@ def report_lines(studies, options):
     yield "|---|" + "---|" * len(RULES)
     for name, results in studies.items():
         cells = [
-            f"{results['accuracy', COSTS[0], rule]:.2f} ({results['accuracy', COSTS[1], rule]:.2f}); "
-            f"{results['octaves', rule]:+.1f}"
+            f"{results[accuracy_of(COSTS[0], rule)]:.2f} ({results[accuracy_of(COSTS[1], rule)]:.2f}); "
+            f"{results[f'octaves, {rule}']:+.1f}"
             for rule in RULES
         ]
         yield f"| {name} | " + " | ".join(cells) + " |"
-    means = [[np.mean([r["accuracy", C, rule] for r in studies.values()]) for rule in RULES] for C in COSTS]
+    means = [[np.mean([r[accuracy_of(C, rule)] for r in studies.values()]) for rule in RULES] for C in COSTS]
     yield "| mean | " + " | ".join(f"{first:.2f} ({second:.2f})" for first, second in zip(*means, strict=True)) + " |"
 
 

@@ -29,8 +29,8 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _blobs import large_blobs
-from _measure import describe_machine, peak_memory
-from _reports import option_parser
+from _measure import describe_machine, peak_memory, record
+from _reports import option_parser, stamped, table
 from scale import COMPONENTS, FEATURES, LANDMARKS, model
 
 CHUNK = 62_500
@@ -120,7 +120,7 @@ def difference(one, other, name):
 
 
 def main():
-    parser = option_parser(__doc__)
+    parser = option_parser(__doc__, "record")
     parser.add_argument("--points", type=int, default=1_000_000, help="of the larger problem; the other has a quarter")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--dask-malloc", action="store_true", help="leave MALLOC_TRIM_THRESHOLD_ as Dask sets it")
@@ -135,6 +135,7 @@ def main():
         f"float32, {FEATURES} features, {LANDMARKS} landmarks, {COMPONENTS} components, chunks of {CHUNK:,} rows, "
         f"{WORKERS} worker processes{' as Dask starts them' * options.dask_malloc}, medians of {options.repeats}"
     )
+    values = {}
     for n in (options.points // 4, options.points):
         held, chunked = (run(kind, n, options.repeats, options.dask_malloc) for kind in ("memory", "dask"))
         ratio = chunked["seconds"] / held["seconds"]
@@ -147,6 +148,31 @@ def main():
             f"{held['peak'] / 1e9:.2f} GB)",
             flush=True,
         )
+        found = {"in memory, seconds": held["seconds"], "Dask, seconds": chunked["seconds"], "ratio": ratio}
+        found |= {"difference": worst, "growth, MB": chunked["growth"] / 1e6}
+        values |= {f"{n:,} rows, {what}": number for what, number in found.items()}
+    if options.record:
+        settings = {"rows": [options.points // 4, options.points], "chunk": CHUNK, "workers": WORKERS}
+        record("landmark_dask", values, settings | {"repeats": options.repeats, "dask_malloc": options.dask_malloc})
+
+
+def section(contents):
+    values, settings = contents["values"], contents["settings"]
+    yield from stamped("## Dask\n", contents)
+    yield (
+        f"The same data: {settings['workers']} worker processes of one thread against {settings['workers']} threads in "
+        f"memory, chunks of {settings['chunk']:,} rows, on the same cores, medians of {settings['repeats']}. Workers "
+        "run without Dask's own setting of MALLOC_TRIM_THRESHOLD_, which doubles the time of the pass (`--dask-malloc` "
+        "shows it; see [clusters](../guides/clusters.md#chunks-and-memory)).\n"
+    )
+    rows = []
+    for n in settings["rows"]:
+        of = lambda what, n=n: values[f"{n:,} rows, {what}"]
+        seconds = [f"{of(what):.2f} s" for what in ("in memory, seconds", "Dask, seconds")]
+        same = f"{of('difference'):.0e}" if of("difference") else "none"
+        rows.append([f"{n:,}", *seconds, f"{of('ratio'):.2f}", same, f"{of('growth, MB'):+.0f} MB"])
+    yield from table(["rows", "in memory", "Dask", "ratio", "difference of models", "client and scheduler"], rows)
+    yield "\nThe memory of client and scheduler does not grow with the number of rows.\n"
 
 
 if __name__ == "__main__":

@@ -15,18 +15,19 @@ import time
 from pathlib import Path
 
 import numpy as np
-import torch
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _blobs import large_blobs
 from _measure import record
-from _reports import option_parser
+from _reports import option_parser, stamped
 
 from preimage import KernelPCA
 from preimage.landmarks import RandomlyPivotedCholesky
 
 
 def main():
+    import torch
+
     parser = option_parser(__doc__, "record")
     parser.add_argument("--points", type=int, default=10_000_000)
     parser.add_argument("--features", type=int, default=64)
@@ -60,11 +61,28 @@ def main():
     if options.record:
         settings = {"points": n, "features": d, "landmarks": f"RandomlyPivotedCholesky({m})", "components": k}
         settings |= {"device": torch.cuda.get_device_name(), "torch": torch.__version__}
-        record("gpu_landmarks", {"seconds": seconds}, settings)
+        values = {"seconds": seconds, "selection, seconds": selection, "TFLOP/s": flops / seconds / 1e12}
+        values |= {"peak, GB": torch.cuda.max_memory_allocated() / 1e9, "difference of eigenvalues": float(error)}
+        record("gpu_landmarks", values, settings)
     start = time.perf_counter()
     Y = model.transform(X[:2_000_000])
     seconds = time.perf_counter() - start
     print(f"transform of {Y.shape[0]:,} rows: {seconds:.2f} s, {type(Y).__module__}.{type(Y).__name__}")
+
+
+def section(contents):
+    values, settings = contents["values"], contents["settings"]
+    yield from stamped("## A GPU\n", contents)
+    yield (
+        f"On one {settings['device']}, torch {settings['torch']}: {settings['points']:,} × {settings['features']} "
+        "float32 "
+        f'in host memory as NumPy, {settings["landmarks"]}, {settings["components"]} components, `device="cuda"`: '
+        f"{values['seconds']:.1f} s with selection ({values['selection, seconds']:.2f} s) and checks of the input, "
+        f"{values['TFLOP/s']:.0f} TFLOP/s over all of it, {values['peak, GB']:.1f} GB on the device. Rows move to the "
+        "device while it works on those before; landmarks are selected and the eigenproblem is solved there too. "
+        "Eigenvalues of a smaller problem agree with those of a CPU to "
+        f"{values['difference of eigenvalues']:.0e}.\n"
+    )
 
 
 if __name__ == "__main__":

@@ -5,12 +5,15 @@ on torch tensors of the device. Smallest wall-clock time of several fits and of 
 synchronised, after a warm-up, which compiles device code.
 
     python benchmarks/speed/gpu_rows.py --record
+    python benchmarks/speed/gpu_rows.py --merge printed.txt --record
     python benchmarks/speed/gpu_rows.py --draw docs/images
 
-Observe: where the two curves cross. The second command draws the record, and needs no GPU.
+Observe: where the two curves cross. The second command records what a run on another machine has printed, the third
+draws the record; they need no GPU.
 """
 
 import json
+import re
 import sys
 import time
 from pathlib import Path
@@ -57,6 +60,17 @@ def measure():
     return values, settings | {"device": torch.cuda.get_device_name(), "torch": torch.__version__}
 
 
+def printed(path):
+    """Values, settings and machine of a run, from what it printed."""
+    text = path.read_text(encoding="utf-8")
+    machine, device, torch = re.search(r"^(preimage .+); (.+?), torch (\S+)$", text, re.MULTILINE).groups()
+    values = {
+        key: float(number) for key, number in re.findall(r"^(\w+, [\d,]+ rows, \w+): ([\d.]+) s", text, re.MULTILINE)
+    }
+    settings = {"features": FEATURES, "components": COMPONENTS, "repeats": REPEATS, "device": device, "torch": torch}
+    return values, settings, machine
+
+
 def draw(folder):
     """The curves of the record, in the style of the figures of the documentation."""
     import matplotlib.pyplot as plt
@@ -79,12 +93,13 @@ def draw(folder):
 def main():
     parser = option_parser(__doc__, "record")
     parser.add_argument("--draw", type=Path, metavar="FOLDER", help="draw the record there, and measure nothing")
+    parser.add_argument("--merge", type=Path, metavar="TEXT", help="what a run has printed; measure nothing")
     options = parser.parse_args()
     if options.draw:
         return draw(options.draw)
-    values, settings = measure()
+    values, settings, machine = printed(options.merge) if options.merge else (*measure(), None)
     if options.record:
-        record("gpu_rows", values, settings)
+        record("gpu_rows", values, settings, machine=machine)
 
 
 if __name__ == "__main__":

@@ -2,17 +2,18 @@
 
 Set-up: USPS (7,291 × 256) and MNIST (60,000 × 784, pixels in [0, 1]), Gaussian kernels of several widths, all stated:
 "median" is γ = 1/median squared distance, "median/16" a sixteenth of that γ (a wider kernel), "scale" is scikit-learn's
-rule 1/(d · variance). Three questions:
+rule 1/(d · variance). Four questions:
 
     selection   residual trace tr(K − K̃) over all rows against that of uniform landmarks, one seed
     peer        time and errors of the whole fit of 20 components against make_pipeline(Nystroem, PCA) at the same m and
                 γ, the fastest of scikit-learn's solvers
+    rounding    how many landmarks differ by more than rounding errors, and what is left
     exact       MNIST: eigenvalues and memory of exact kernel PCA against 1,000 landmarks, each in a process of its own
                 (the exact fit takes minutes)
 
     python benchmarks/speed/landmarks.py                          # selection and peer
     python benchmarks/speed/landmarks.py selection --data usps
-    python benchmarks/speed/landmarks.py exact
+    python benchmarks/speed/landmarks.py selection peer exact rounding --optimum --record
 
 Observe: eigenvalues of K̃ never exceed those of K, so of two approximations the one with larger eigenvalues has the
 smaller errors. How much a choice gains depends on the width: where the kernel is so narrow that every point is alone,
@@ -35,15 +36,15 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.pipeline import make_pipeline
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from _measure import describe_machine, peak_memory, timed
-from _reports import option_parser
+from _measure import describe_machine, peak_memory, record, timed
+from _reports import option_parser, stamped, table
 from data import load_mnist, load_usps
 
 from preimage import KernelPCA
 from preimage._models.components import Wanted, landmark_subspace
 from preimage.feature_space import KernelMoments
 from preimage.kernels import Gaussian, resolve_gamma
-from preimage.landmarks import AutoLandmarks, KMeans, RandomlyPivotedCholesky, SparseGreedy, Uniform
+from preimage.landmarks import AutoLandmarks, KMeans, PivotedCholesky, RandomlyPivotedCholesky, SparseGreedy, Uniform
 
 SIZES = (100, 300, 1000)
 COMPONENTS = 20
@@ -71,22 +72,49 @@ def gamma_of(name, width):
 
 
 def compare_selections(name, widths, with_optimum=False):
-    X = data(name, "float32")
-    print(f"\nselection, {name} {X.shape[0]:,} × {X.shape[1]}, float32: share of the trace left, and ratio to uniform")
-    print(f"{'width':14}{'γ':>10}{'m':>6}{'uniform':>10}{'rpcholesky':>12}{'greedy':>10}{'ratios':>14}")
+    """{"data, width, m, selector": fraction of the trace left}; "best" is that of the best subspace."""
+    X, values = data(name, "float32"), {}
+    rules = {"uniform": Uniform, "rpcholesky": RandomlyPivotedCholesky, "greedy": SparseGreedy}
     for width in widths:
         kernel = Gaussian(gamma_of(name, width))
         wanted = with_optimum and name == "usps" and width in ("median", "median/16")
         spectrum = np.linalg.eigvalsh(kernel(X))[::-1].astype(float) if wanted else None
         for m in SIZES:
-            left = [residual_fraction(kernel, X, rule(m)) for rule in (Uniform, RandomlyPivotedCholesky, SparseGreedy)]
-            ratios = [share / left[0] for share in left[1:]]
-            print(
-                f"{width:14}{kernel.gamma:10.3g}{m:6}{left[0]:10.4f}{left[1]:12.4f}{left[2]:10.4f}"
-                f"{ratios[0]:8.2f}{ratios[1]:6.2f}"
-                + ("" if spectrum is None else f"   best {(1 - spectrum[:m].sum() / len(X)) / left[0]:.2f}"),
-                flush=True,
+            found = {key: residual_fraction(kernel, X, rule(m)) for key, rule in rules.items()}
+            if spectrum is not None:
+                found["best"] = 1 - spectrum[:m].sum() / len(X)
+            values |= {f"{name}, {width}, {m}, {key}": value for key, value in found.items()}
+            print(f"{name}, {width}, {m}: " + ", ".join(f"{k} {v:.4g}" for k, v in found.items()), flush=True)
+    return values
+
+
+def selection_section(contents):
+    values = contents["values"]
+    yield from stamped("## What a choice of landmarks keeps\n", contents)
+    yield (
+        "Fraction of the trace left by m landmarks, divided by what uniform landmarks leave (one seed, single "
+        "precision); "
+        '"best" is the same for the best subspace of m dimensions, which no landmarks reach. γ is that of the median '
+        "rule times the factor given. MNIST is judged on 10,000 of its rows. All for m = "
+        f"{' / '.join(f'{m:,}' for m in SIZES)}.\n"
+    )
+    rows = []
+    for name in ("usps", "mnist"):
+        for width in WIDTHS:
+            over = lambda key, name=name, width=width: " / ".join(
+                f"{values[f'{name}, {width}, {m}, {key}'] / values[f'{name}, {width}, {m}, uniform']:.2f}"
+                for m in SIZES
             )
+            left = " / ".join(f"{values[f'{name}, {width}, {m}, uniform']:.2g}" for m in SIZES)
+            best = over("best") if f"{name}, {width}, {SIZES[0]}, best" in values else ""
+            shown = width.replace("4 median", "4 × median").replace("/", " / ")
+            rows.append([name.upper(), shown, left, over("rpcholesky"), over("greedy"), best])
+    header = ["data", "γ", "uniform leaves", "`RandomlyPivotedCholesky`", "`SparseGreedy`", "best"]
+    yield from table(header, rows)
+    yield (
+        "\nDigits have no rare groups that uniform draws would miss: random pivots gain little on them, greedy ones "
+        "more.\n"
+    )
 
 
 def residual_fraction(kernel, X, selector):
@@ -98,14 +126,9 @@ def residual_fraction(kernel, X, selector):
 
 
 def compare_with_peer(name, width, dtypes, repeats):
-    gamma = gamma_of(name, width)
+    """{"data, dtype, m, what": number}; errors are those of the sum of the leading eigenvalues."""
+    gamma, values = gamma_of(name, width), {}
     exact = exact_eigenvalues(name, gamma) if name == "usps" else None
-    print(f"\npeer, {name} {data(name).shape}, {width}: γ = {gamma:.3g}, {COMPONENTS} components, medians of {repeats}")
-    print(
-        f"{'dtype':9}{'m':>6}{'preimage':>10}{'Nystroem+PCA':>14}{'solver':>17}{'ratio':>7}{'of CPU':>8}",
-        end="",
-    )
-    print(f"{'error':>9}{'peer':>9}   select + pass + eigenproblem")
     for dtype in dtypes:
         X = data(name, dtype)
         for m in SIZES:
@@ -114,16 +137,43 @@ def compare_with_peer(name, width, dtypes, repeats):
             runs = [
                 (*timed_twice(lambda: fit_peer(X, m, gamma, solver), repeats), solver) for solver in sorted(solvers)
             ]
-            peer_seconds, peer_cpu, peer, solver = min(runs, key=lambda run: run[0])
+            peer_seconds, peer_cpu, peer, _ = min(runs, key=lambda run: run[0])
             ours, theirs = model.eigenvalues_.astype(float), peer[-1].explained_variance_.astype(float) * (len(X) - 1)
             reference = exact if exact is not None else np.maximum(ours, theirs)
-            errors = [float(np.sum(reference - values) / np.sum(reference)) for values in (ours, theirs)]
-            parts = " + ".join(f"{part:.2f}" for part in profile(X, gamma, m))
-            print(
-                f"{dtype:9}{m:6}{seconds:10.3f}{peer_seconds:14.3f}{solver:>17}{seconds / peer_seconds:7.2f}"
-                f"{cpu / peer_cpu:8.2f}{errors[0]:9.4f}{errors[1]:9.4f}   {parts} s",
-                flush=True,
-            )
+            errors = [float(np.sum(reference - found) / np.sum(reference)) for found in (ours, theirs)]
+            parts = dict(zip(("selection", "pass", "eigenproblem"), profile(X, gamma, m), strict=True))
+            found = {"seconds": seconds, "peer, seconds": peer_seconds, "ratio": seconds / peer_seconds}
+            found |= {"ratio of CPU": cpu / peer_cpu, "error": errors[0], "peer, error": errors[1], **parts}
+            values |= {f"{name}, {dtype}, {m}, {what}": number for what, number in found.items()}
+            print(f"{name}, {dtype}, {m}: " + ", ".join(f"{k} {v:.3g}" for k, v in found.items()), flush=True)
+    return values
+
+
+def peer_section(contents):
+    values = contents["values"]
+    yield from stamped("## Against scikit-learn\n", contents)
+    yield (
+        f"The whole fit of {COMPONENTS} components with `landmarks=m` against `make_pipeline(Nystroem, PCA)` at the "
+        "same m, γ = median, the fastest of PCA's solvers; medians of three runs for USPS, one run for MNIST. The "
+        f"error is that of the sum of the leading {COMPONENTS} eigenvalues; for MNIST against the larger of both for "
+        "each eigenvalue.\n"
+    )
+    rows = []
+    for name, dtypes in PEER_TYPES.items():
+        for dtype, m in ((dtype, m) for dtype in dtypes for m in SIZES):
+            of = lambda what, key=f"{name}, {dtype}, {m}": values[f"{key}, {what}"]
+            seconds = [f"{of(what):.2g}" for what in ("seconds", "peer, seconds")]
+            ratios = [f"{of(what):.2f}" for what in ("ratio", "ratio of CPU")]
+            errors = [f"{of(what):.2g}" for what in ("error", "peer, error")]
+            rows.append([name.upper(), dtype, f"{m:,}", *seconds, *ratios, *errors])
+    header = ["data", "dtype", "m", "ours, s", "scikit-learn, s", "time, ratio", "CPU time, ratio", "error"]
+    yield from table([*header, "error of scikit-learn"], rows)
+    of = lambda what: values[f"mnist, float32, {SIZES[-1]}, {what}"]
+    yield (
+        f"\nOn MNIST at m = {SIZES[-1]:,} selection takes {of('selection'):.2g} s, the pass over the data "
+        f"{of('pass'):.2g} s and eigenproblems {of('eigenproblem'):.2g} s. Leading eigenvalues ask for landmarks where "
+        "the data are dense, which is where `landmarks=m` puts centres of clusters.\n"
+    )
 
 
 def fit_peer(X, m, gamma, solver):
@@ -155,21 +205,72 @@ def profile(X, gamma, m):
 
 
 def compare_with_exact(width):
-    print(f"\nexact, MNIST 60,000 × 784 float32, {width}, {COMPONENTS} components; each in a process of its own")
+    """{"choice, what": number} on MNIST, each choice in a process of its own."""
     results = {}
     for landmarks in ("None", *SELECTORS):
         command = [sys.executable, __file__, "--inline", landmarks, "--width", width]
         results[landmarks] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-        result = results[landmarks]
-        print(
-            f"  landmarks: {landmarks:13}  {result['seconds']:7.1f} s, peak memory {result['peak'] / 1e9:.2f} GB (data "
-            f"{result['data'] / 1e9:.2f} GB), {result['note']}",
-            flush=True,
-        )
-    exact = np.array(results["None"]["eigenvalues"])
-    for name in SELECTORS:
-        error = float(np.max(np.abs(np.array(results[name]["eigenvalues"]) - exact) / exact))
-        print(f"  {name}: largest relative error of an eigenvalue {error:.4f}")
+        print(landmarks, {key: value for key, value in results[landmarks].items() if key != "eigenvalues"}, flush=True)
+    exact, values = np.array(results["None"]["eigenvalues"]), {}
+    for name, result in results.items():
+        error = float(np.max(np.abs(np.array(result["eigenvalues"]) - exact) / exact))
+        found = {"seconds": result["seconds"], "GB": result["peak"] / 1e9, "left": result["left"], "error": error}
+        values |= {f"{name}, {what}": number for what, number in found.items()}
+    return values | {"data, GB": results["None"]["data"] / 1e9}
+
+
+def exact_section(contents):
+    values = contents["values"]
+    yield from stamped("## Against exact kernel PCA\n", contents)
+    yield (
+        f"MNIST, 60,000 × 784 float32, γ = median, {COMPONENTS} components, 1,000 landmarks, each in a process of its "
+        f"own; data {values['data, GB']:.2f} GB.\n"
+    )
+    rows = []
+    for name, shown in SHOWN.items():
+        of = lambda what, name=name: values[f"{name}, {what}"]
+        left = f"relative residuals {of('left'):.0e}" if name == "None" else f"{of('left'):.3f}"
+        error = "" if name == "None" else f"{of('error'):.3f}"
+        rows.append([shown, f"{of('seconds'):.1f} s", f"{of('GB'):.2f} GB", left, error])
+    yield from table(["", "time", "peak memory", "trace left", "largest relative error of an eigenvalue"], rows)
+    yield "\nThe largest errors are those of the last of the twenty.\n"
+
+
+def compare_rounding():
+    """{"choice, what": number}: where no candidate differs from the span of the others by more than rounding."""
+    X = np.random.default_rng(0).normal(size=(500, 2))
+    kernel, values = Gaussian(0.1), {}
+    choices = {
+        "`SparseGreedy`": SparseGreedy(300),
+        "`SparseGreedy(block_size=1)`": SparseGreedy(300, block_size=1),
+        "`PivotedCholesky`": PivotedCholesky(300),
+        "`RandomlyPivotedCholesky`": RandomlyPivotedCholesky(300),
+    }
+    for name, selector in choices.items():
+        found = selector.select(kernel, X)
+        values |= {f"{name}, landmarks": len(found.points), f"{name}, left": float(found.residual_fraction)}
+    print(values)
+    return values
+
+
+def rounding_section(contents):
+    values = contents["values"]
+    yield from stamped("## What rounding leaves\n", contents)
+    yield (
+        "500 normal points in the plane, γ = 0.1, 300 landmarks asked for; the fraction of the trace left when no "
+        "candidate differs from the span of the others by more than rounding errors. "
+        "`tests/oracles/test_greedy_selection.py` compares residuals, choices and reasons with 60 digits, over widths "
+        "of eight decades.\n"
+    )
+    names = [key.removesuffix(", landmarks") for key in values if key.endswith(", landmarks")]
+    yield from table(
+        ["", *names],
+        [
+            ["landmarks", *(f"{values[f'{name}, landmarks']:.0f}" for name in names)],
+            ["left", *(f"{values[f'{name}, left']:.0e}" for name in names)],
+        ],
+    )
+    yield ""
 
 
 def fit_inline(landmarks, width):
@@ -181,10 +282,10 @@ def fit_inline(landmarks, width):
         model = KernelPCA(COMPONENTS, gamma=gamma, landmarks=landmarks, max_memory="4GB").fit(X)
     seconds = time.perf_counter() - start
     if landmarks is None:
-        note = f"relative residuals {float(model.eigen_result_.relative_residuals.max()):.1e}"
+        left = float(model.eigen_result_.relative_residuals.max())
     else:
-        note = f"{model.landmarks_.residual_fraction:.4f} of the trace left"
-    result = {"seconds": seconds, "peak": peak_memory(), "data": X.nbytes, "note": note}
+        left = float(model.landmarks_.residual_fraction)
+    result = {"seconds": seconds, "peak": peak_memory(), "data": X.nbytes, "left": left}
     print(json.dumps({**result, "eigenvalues": model.eigenvalues_.astype(float).tolist()}))
 
 
@@ -194,11 +295,19 @@ SELECTORS = {
     "sparse greedy": SparseGreedy(1000),
     "kmeans": KMeans(1000),
 }
-PARTS = ("selection", "peer", "exact")
+SHOWN = {
+    "None": 'exact, max_memory="4GB"',
+    "a number": "`landmarks=1000`",
+    "rpcholesky": "`RandomlyPivotedCholesky`",
+    "sparse greedy": "`SparseGreedy`",
+    "kmeans": "`KMeans`",
+}
+PEER_TYPES = {"usps": ("float64", "float32"), "mnist": ("float32",)}
+PARTS = ("selection", "peer", "exact", "rounding")
 
 
 def main():
-    parser = option_parser(__doc__)
+    parser = option_parser(__doc__, "record")
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}; the first two when left out")
     parser.add_argument("--data", choices=("usps", "mnist", "both"), default="both")
     parser.add_argument("--width", choices=tuple(WIDTHS), default="median")
@@ -215,14 +324,28 @@ def main():
     KernelPCA(2).fit(np.random.default_rng(0).normal(size=(300, 3)))  # thread pools and lazy imports
     print(describe_machine())
     names = ("usps", "mnist") if options.data == "both" else (options.data,)
+    settings = {"data": list(names), "sizes": list(SIZES), "components": COMPONENTS}
+    found = {part: {} for part in parts}
     for name in names:
         if "selection" in parts:
-            compare_selections(name, tuple(WIDTHS), options.optimum)
+            found["selection"] |= compare_selections(name, tuple(WIDTHS), options.optimum)
         if "peer" in parts:
-            dtypes = ("float64", "float32") if name == "usps" else ("float32",)
-            compare_with_peer(name, options.width, dtypes, options.repeats if name == "usps" else 1)
+            repeats = options.repeats if name == "usps" else 1
+            found["peer"] |= compare_with_peer(name, options.width, PEER_TYPES[name], repeats)
     if "exact" in parts:
-        compare_with_exact(options.width)
+        found["exact"] = compare_with_exact(options.width)
+    if "rounding" in parts:
+        found["rounding"] = compare_rounding()
+    if not options.record:
+        return
+    if "selection" in parts:
+        record("landmark_selection", found["selection"], settings)
+    if "peer" in parts:
+        record("landmark_peer", found["peer"], settings | {"width": options.width, "repeats": options.repeats})
+    if "exact" in parts:
+        record("landmark_exact", found["exact"], settings | {"data": ["mnist"], "width": options.width})
+    if "rounding" in parts:
+        record("landmark_rounding", found["rounding"], {"points": 500, "gamma": 0.1, "landmarks": 300})
 
 
 if __name__ == "__main__":

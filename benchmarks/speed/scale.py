@@ -6,7 +6,7 @@ Set-up: float32 blobs in 32 dimensions (30 clusters of deviation 1, centres of d
 alone, in the same blocks on the same threads. CPU seconds of all cores are given as well: a busy
 machine disturbs them less.
 
-    python benchmarks/speed/scale.py
+    python benchmarks/speed/scale.py --record
 
 Observe: peak memory beyond the data, the growth of time with rows, and the fraction of matrix products. Then `denoise`
 of 100,000 rows.
@@ -24,8 +24,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _blobs import large_blobs
-from _measure import describe_machine, peak_memory
-from _reports import option_parser
+from _measure import describe_machine, peak_memory, record
+from _reports import option_parser, stamped, table
 
 from preimage import KernelPCA
 from preimage._engine.rows import cut
@@ -92,7 +92,7 @@ def run(n, n_denoised, repeats):
 
 
 def main():
-    parser = option_parser(__doc__)
+    parser = option_parser(__doc__, "record")
     parser.add_argument("--points", type=int, default=1_000_000, help="of the larger problem; the other has a quarter")
     parser.add_argument("--denoise", type=int, default=100_000)
     parser.add_argument("--repeats", type=int, default=3)
@@ -123,6 +123,43 @@ def main():
             f"{whole['peak_denoise'] / 1e9:.2f} GB, "
             f"entries moved by {whole['moved']:.2f}; {'; '.join(whole['notes']) or 'all converged'}"
         )
+    if options.record:
+        values = {
+            f"{name}, {what}": number
+            for name, found in (("a quarter", quarter), ("all", whole))
+            for what, number in found.items()
+            if what != "notes"
+        }
+        values |= {
+            "time ratio": ratio,
+            "CPU ratio": cpu_ratio,
+            "rows that did not converge": len(whole.get("notes", [])),
+        }
+        settings = {"features": FEATURES, "landmarks": LANDMARKS, "components": COMPONENTS, "repeats": options.repeats}
+        record("landmark_scale", values, settings | {"rows": options.points, "denoised": options.denoise})
+
+
+def section(contents):
+    values, settings = contents["values"], contents["settings"]
+    yield from stamped("## A million points\n", contents)
+    yield (
+        f"float32, {settings['features']} features, {settings['landmarks']} landmarks, {settings['components']} "
+        f"components, medians of {settings['repeats']}.\n"
+    )
+    rows = []
+    for name in ("a quarter", "all"):
+        of = lambda what, name=name: values[f"{name}, {what}"]
+        products = f"{of('products_cpu') / of('cpu'):.0%}".replace("%", " %")
+        memory = [f"{of(what) / 1e9:.2f} GB" for what in ("peak", "data")]
+        rows.append([f"{of('n'):,.0f}", f"{of('seconds'):.2f} s", f"{of('cpu'):.2f} s", products, *memory])
+    yield from table(["rows", "time", "CPU time", "of it, matrix products", "peak memory", "data"], rows)
+    beyond = (values["all, peak"] - values["all, data"]) / 1e9
+    missed = values["rows that did not converge"]
+    yield (
+        f"\nThe ratio of times is {values['time ratio']:.2f}, memory {beyond:.2f} GB beyond the data. `denoise` of "
+        f"{settings['denoised']:,} rows: {values['all, denoise']:.1f} s, peak {values['all, peak_denoise'] / 1e9:.2f} "
+        f"GB, {'not all' if missed else 'all'} converged.\n"
+    )
 
 
 if __name__ == "__main__":

@@ -34,10 +34,11 @@ def test_older_figures_are_made_first_and_new_ones_not_again():
         results.Result("oldest.md", [(0, 1), (1, 0)], "a.py", None),
         results.Result("same.json", [(0, 2)], "c.py", 70.0),
         results.Result("hand.md", [(0, 1)], None, None),
+        results.Result("joined.md", [(0, 0)], "benchmarks/joined.py joined", 0.1),
     ]
     runs = results.runs(found)
-    assert [run.command for run in runs] == ["d.py", "a.py", "c.py", "b.py --x"]
-    assert [run.seconds for run in runs] == [results.UNKNOWN, results.UNKNOWN, 70.0, 5.0]
+    assert [run.command for run in runs] == ["d.py", "a.py", "c.py", "b.py --x", "benchmarks/joined.py joined"]
+    assert [run.seconds for run in runs] == [results.UNKNOWN, results.UNKNOWN, 70.0, 5.0, 0.1]
 
 
 @pytest.mark.parametrize(
