@@ -131,10 +131,12 @@ def report_tables(names, n_splits, jobs, started, machines):
             wins[machine][0] += difference.mean() < -clear
             wins[machine][1] += difference.mean() > clear
         _, n, m = parts[0]
+        values |= {f"{name}, rows": n, f"{name}, landmarks": m}
         rows.append([name, f"{n}", f"{m}", *[f"{values[f'{name}, {machine}']:.1f}" for machine in machines]])
     for machine in machines:
         values[f"mean, {machine}"] = np.mean([values[f"{name}, {machine}"] for name in names])
         values[f"seconds, {machine}"] = sum(part[0][machine][1] for part in found.values())
+        values |= {f"clearly better, {machine}": wins[machine][0], f"clearly worse, {machine}": wins[machine][1]}
     rows.append(["**mean**", "", "", *[f"**{values[f'mean, {machine}']:.2f}**" for machine in machines]])
     rows.append(["clearly better than SVC", "", "", "", *[f"{wins[machine][0]}" for machine in list(machines)[1:]]])
     rows.append(["clearly worse", "", "", "", *[f"{wins[machine][1]}" for machine in list(machines)[1:]]])
