@@ -20,6 +20,7 @@ Observe: the difference from the best accuracy, the ratio of times, and whether 
 columns "ball" and "mean" differ at all.
 """
 
+import json
 import sys
 import time
 import warnings
@@ -41,11 +42,11 @@ from preimage.widths._enclosing import center_distances, gram_ball
 
 sys.path[:0] = [str(Path(__file__).parents[1] / folder) for folder in (".", "comparisons", "speed")]
 from _balls import multiplicative_weights, randomized
-from _measure import STARTED, peak_memory
+from _measure import RECORDS, STARTED, peak_memory
 from _reports import option_parser, origin, progress, publish, table
 from class_gram import objects
 from data import load_coil20, load_mnist, load_usps
-from width_rules import recorded_lines
+from width_rules import COSTS, N_TRAIN, RULES
 
 CRITERIA = ("enclosing_ball", "mean_distance", "median_distance", "min_distance", "max_distance", "alignment")
 SHORT = {
@@ -60,6 +61,7 @@ OCTAVES = np.arange(-6, 6)
 DIGIT_OCTAVES = {"usps": OCTAVES, "mnist": np.arange(-4, 4)}
 MANY_CLASSES = (1000, 72, 32)  # classes, points of each, columns
 NEAR = 0.01  # one point of accuracy
+LEVEL = 0.02  # points; smaller differences between rules are none
 STEPS = (5, 20, 50, 200, 500)
 #: Published: accuracy in % at the chosen width on 100 objects of ALOI, by noise.
 ALOI = {
@@ -316,7 +318,7 @@ def report_lines(options, studies, coil, balls, classes):
     )
     yield from verdicts(studies, coil, balls)
     yield ""
-    yield from recorded_lines()
+    yield from rules_lines()
     for name, study in studies.items():
         yield from digit_lines(name, study, options)
     if coil is not None:
@@ -440,6 +442,47 @@ def digit_lines(name, study, options):
         f"{less(sample_seconds)}. Curves but no model are what a search "
         f"computes; asked for one criterion it takes {study['one_seconds']:.2f}, as the kernel matrix is what it costs."
     )
+
+
+def rules_lines():
+    """What `comparisons/width_rules.py` recorded."""
+    contents = json.loads((RECORDS / "width_rules.json").read_text(encoding="utf-8"))
+    sets, draws, values = contents["settings"]["sets"], contents["settings"]["draws"], contents["values"]
+    accuracy = lambda name, C, rule: values[f"{name}, accuracy, C = {C:g}, {rule}"]
+    both = lambda first, second: f"{first:.2f} ({second:.2f})"
+    yield "## Against widths that cost nothing\n"
+    yield f"`{contents['command']}`; {contents['machine']}; {contents.get('duration', 'time not kept')}.\n"
+    yield (
+        f"Test accuracy in per cent of SVC with C = {COSTS[0]:g} (in brackets C = {COSTS[1]:g}), mean of {draws} "
+        "random "
+        f"halves with equal class proportions, at most {N_TRAIN:,} rows for training; columns standardised, except "
+        'pixels. After the semicolon log₂ of the chosen γ over that of "scale".\n'
+    )
+    rows = [
+        [
+            name,
+            *(
+                both(*(accuracy(name, C, rule) for C in COSTS)) + f"; {values[f'{name}, octaves, {rule}']:+.1f}"
+                for rule in RULES
+            ),
+        ]
+        for name in sets
+    ]
+    means = {(C, rule): np.mean([accuracy(name, C, rule) for name in sets]) for C in COSTS for rule in RULES}
+    rows.append(["mean", *(both(*(means[C, rule] for C in COSTS)) for rule in RULES)])
+    yield from table(["set", *RULES], rows)
+    yield ""
+    for rule in RULES[1:]:
+        ahead = [name for name in sets if accuracy(name, COSTS[0], rule) > accuracy(name, COSTS[0], "scale") + LEVEL]
+        behind = [name for name in sets if accuracy(name, COSTS[0], rule) < accuracy(name, COSTS[0], "scale") - LEVEL]
+        gains = " and ".join(f"{values[f'mean gain over scale, C = {C:g}, {rule}']:+.2f}" for C in COSTS)
+        yield (
+            f'- {rule} against "scale": {gains} points in the mean with C = {COSTS[0]:g} and {COSTS[1]:g}; with the '
+            "first, "
+            f"ahead on {len(ahead)} and behind on {len(behind)} of {len(sets)} sets."
+        )
+    lead = means[COSTS[0], "cross-validation"] - means[COSTS[0], "enclosing_ball"]
+    yield f"- Cross-validation is {abs(lead):.1f} points {'ahead of' if lead > 0 else 'behind'} the ball in the mean."
 
 
 def coil_lines(coil):
