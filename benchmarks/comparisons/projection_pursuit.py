@@ -106,7 +106,8 @@ def page(found):
         origin(),
         "Sum of the moduli of excess kurtosis over all directions of white kernel PCA coordinates, which both searches "
         "maximise: `KernelProjectionPursuit` with its defaults, and the best of five seeds of FastICA with "
-        '`fun="cube"` and 1,000 iterations. In brackets: seconds of processor time of one search, and how many of the five converged.',
+        '`fun="cube"` and 1,000 iterations. In brackets: seconds of processor time of one search, and how many of the '
+        "five converged.",
         "",
         "| set | axes | projection pursuit | FastICA, parallel | FastICA, deflation |",
         "|---|---|---|---|---|",
