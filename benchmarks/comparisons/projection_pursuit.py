@@ -5,9 +5,9 @@ fun="cube"), and the time that they take.
 
 Set-up: coordinates along the leading axes of kernel PCA (gamma="median"), white, for digits, USPS, patches of a
 photograph, two tables, and a linear mixture of independent variables, which is what FastICA is made for. FastICA has
-1,000 iterations, both of its algorithms and five seeds, of which the best is taken; its time is the mean of one run, in
-processor time of one thread. Ours has its defaults, ten starts per direction included. All in double precision:
-FastICA ends in NaN on float32 here.
+1,000 iterations, both of its algorithms, and five seeds with each of its two ways of whitening, of which the best is
+taken; its time is the mean of one run that converged, or of all if none did, in processor time of one thread. Ours has
+its defaults, ten starts per direction included. All in double precision: FastICA ends in NaN on float32 here.
 
     python benchmarks/comparisons/projection_pursuit.py --record --output docs/results/projection_pursuit.md
 
@@ -36,7 +36,7 @@ from data import load_usps
 from preimage import KernelPCA
 from preimage._models.components import MomentIndex, projection_pursuit
 
-SEEDS = range(5)
+STARTS = [(seed, solver) for seed in range(5) for solver in ("svd", "eigh")]
 ALGORITHMS = ("parallel", "deflation")
 
 
@@ -67,11 +67,12 @@ def white_coordinates(X, kernel, q):
     return scores / scores.std(axis=0)
 
 
-def theirs(Z, algorithm, seed):
+def theirs(Z, algorithm, seed, solver):
     """FastICA's sum of moduli, and whether it converged."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model = FastICA(algorithm=algorithm, fun="cube", whiten="unit-variance", random_state=seed, max_iter=1000)
+        options = {"fun": "cube", "whiten": "unit-variance", "whiten_solver": solver, "max_iter": 1000}
+        model = FastICA(algorithm=algorithm, random_state=seed, **options)
         found = model.fit_transform(Z)
     return np.abs(kurtosis(found)).sum(), not any(issubclass(each.category, ConvergenceWarning) for each in caught)
 
@@ -89,12 +90,13 @@ def study(name):
     our_time, ours = processor_time(lambda: projection_pursuit(Z, q, MomentIndex(4), rng=np.random.default_rng(0)))
     row = {"ours": float(np.abs(ours.moments).sum()), "seconds": our_time}
     for algorithm in ALGORITHMS:
-        measured = [processor_time(partial(theirs, Z, algorithm, seed)) for seed in SEEDS]
+        measured = [processor_time(partial(theirs, Z, algorithm, *start)) for start in STARTS]
         sums, converged = zip(*(result for _, result in measured), strict=True)
+        settled = [each for each in measured if each[1][1]]
         row |= {
             algorithm: max(sums),
             f"{algorithm} converged": sum(converged),
-            f"{algorithm} seconds": float(np.mean([seconds for seconds, _ in measured])),
+            f"{algorithm} seconds": float(np.mean([seconds for seconds, _ in settled or measured])),
         }
     return row
 
@@ -105,16 +107,16 @@ def page(found):
         "",
         origin(),
         "Sum of the moduli of excess kurtosis over all directions of white kernel PCA coordinates, which both searches "
-        "maximise: `KernelProjectionPursuit` with its defaults, and the best of five seeds of FastICA with "
+        "maximise: `KernelProjectionPursuit` with its defaults, and the best of ten starts of FastICA with "
         '`fun="cube"` and 1,000 iterations. In brackets: seconds of processor time of one search, and how many of the '
-        "five converged.",
+        "ten converged.",
         "",
         "| set | axes | projection pursuit | FastICA, parallel | FastICA, deflation |",
         "|---|---|---|---|---|",
     ]
     for name, row in found.items():
         peers = " | ".join(
-            f"{row[each]:.3f} ({row[f'{each} seconds']:.2f} s, {row[f'{each} converged']} of {len(SEEDS)})"
+            f"{row[each]:.3f} ({row[f'{each} seconds']:.2f} s, {row[f'{each} converged']} of {len(STARTS)})"
             for each in ALGORITHMS
         )
         lines.append(f"| {name} | {SETS[name][2]} | {row['ours']:.3f} ({row['seconds']:.2f} s) | {peers} |")
@@ -123,23 +125,20 @@ def page(found):
 
 def remark(found):
     """Whether sums agree where FastICA converges, and at what price."""
-    parallel = [row for row in found.values() if row["parallel converged"] == len(SEEDS)]
-    others = [row for row in found.values() if row["parallel converged"] < len(SEEDS)]
-    equal = [row for row in parallel if abs(row["ours"] / row["parallel"] - 1) < 1e-3]
+    parallel = [row for row in found.values() if row["parallel converged"]]
+    others = [row for row in found.values() if not row["parallel converged"]]
     ratios = [row["seconds"] / row["parallel seconds"] for row in parallel]
-    text = (
-        f"The parallel FastICA converges on {len(parallel)} of {len(found)} sets, and finds the same sum as ours on "
-        f"{len(equal)} of them. "
-    )
-    if ratios:
+    losses = lambda rows: f"{max(100 * (1 - row['parallel'] / row['ours']) for row in rows):.1f} %"
+    text = f"The parallel FastICA converges at least once on {len(parallel)} of {len(found)} sets. "
+    if parallel:
         text += (
-            f"It is then {min(ratios):.1f} to {max(ratios):.1f} times faster: its steps have no safeguard, and it "
-            "has one "
-            "start where ours has ten per direction. "
+            f"There its best sum is smaller than ours by at most {losses(parallel)}, and a run that converges is "
+            f"{min(ratios):.1f} to {max(ratios):.1f} times faster: its steps have no safeguard, and it has one start "
+            "where "
+            "ours has ten per direction. "
         )
     if others:
-        losses = [100 * (1 - row["parallel"] / row["ours"]) for row in others]
-        text += f"Where its steps do not settle, its sum is smaller by {min(losses):.0f} to {max(losses):.0f} %."
+        text += f"Where none of its starts converges, its best sum is smaller by up to {losses(others)}."
     return text
 
 
@@ -150,7 +149,7 @@ def main():
     publish(page(found), options.output)
     if options.record:
         values = {f"{name}, {key}": value for name, row in found.items() for key, value in row.items()}
-        record("projection_pursuit", values, {"sets": list(SETS), "seeds": len(SEEDS)})
+        record("projection_pursuit", values, {"sets": list(SETS), "starts": len(STARTS)})
 
 
 if __name__ == "__main__":
