@@ -6,13 +6,13 @@ enclosing ball of class means do better than plain distances between them? And h
 that radius? After T. J. Hansen, T. J. Abrahamsen, L. K. Hansen, "A randomized heuristic for kernel parameter selection
 with large-scale multi-class data", MLSP 2011, whose table on ALOI is quoted; ALOI itself is not used here.
 
-Set-up: USPS (all 7,291 digits for training, 2,007 for testing) and MNIST (the first 10,000 for training, or as many as `--train` says,
-10,000 for testing, pixels in [0, 1]); SVC with C = 10 (or the best of several, by cross-validation over both) and widths
-that double around one over the median squared distance. Cross-validation shuffles and stratifies. COIL-20: 16 principal
-components scaled to unit length, plus noise. Times are CPU seconds of all threads and processes, on both sides: a
-search that fits on sixteen cores is no cheaper. Criteria are given the training digits alone, and choose on the same
-grid; "refined" is the width from their own search, with a parabola through the peak. The section on widths that cost
-nothing comes from the record of `comparisons/width_rules.py`.
+Set-up: USPS (all 7,291 digits for training, 2,007 for testing) and MNIST (the first 10,000 for training, or as many as
+`--train` says, 10,000 for testing, pixels in [0, 1]); SVC with C = 10 (or the best of several, by cross-validation over
+both) and widths that double around one over the median squared distance. Cross-validation shuffles and stratifies.
+COIL-20: 16 principal components scaled to unit length, plus noise. Times are CPU seconds of all threads and processes,
+on both sides: a search that fits on sixteen cores is no cheaper. Criteria are given the training digits alone, and
+choose on the same grid; "refined" is the width from their own search, with a parabola through the peak. The section on
+widths that cost nothing comes from the record of `comparisons/width_rules.py`.
 
     python benchmarks/papers/width_selection.py --n-jobs 2 --output docs/results/width_selection.md
 
