@@ -19,7 +19,7 @@ tried on the validation digits of the first draw. Linear PCA may choose its numb
 What to observe: best errors in the ratio 1.6 (Gaussian) and 1.2 (speckle), at 32 and 512, and at 32 and 256
 components, and what the more flexible estimator reaches.
 
-Run: python benchmarks/papers/denoising_usps.py --output table.md --figures DIR
+Run: python benchmarks/papers/denoising_usps.py --jobs 4 --output table.md --figures DIR
 """
 
 import sys
@@ -29,10 +29,11 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
+from joblib import Parallel, delayed
 from scipy.ndimage import gaussian_filter
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from _reports import minutes, option_parser, origin_and_time, publish
+from _reports import minutes, option_parser, origin_and_time, progress, publish
 from data import load_usps
 
 import preimage
@@ -65,11 +66,8 @@ KERNEL_COMPONENTS = (256, 512, 1024)
 def main():
     options = parse_options()
     started = time.perf_counter()
-    images, digits = all_images()
-    draws = []
-    for seed in options.seeds:
-        draws.append(one_draw(images, digits, seed, not options.curves_only))
-        print(f"[{time.perf_counter() - started:5.0f} s] draw {seed}", file=sys.stderr, flush=True)
+    tasks = (delayed(one_draw)(seed, not options.curves_only, started) for seed in options.seeds)
+    draws = Parallel(n_jobs=options.jobs)(tasks)
     publish(report_lines(draws, options, time.perf_counter() - started), options.output)
     if options.figures is not None:
         options.figures.mkdir(parents=True, exist_ok=True)
@@ -77,7 +75,7 @@ def main():
 
 
 def parse_options():
-    parser = option_parser(__doc__, "output")
+    parser = option_parser(__doc__, "jobs", "output")
     parser.add_argument("--seeds", type=int, nargs="+", default=range(4), help="one draw of digits and noise for each")
     parser.add_argument("--curves-only", action="store_true", help="leave out the search for the best")
     parser.add_argument("--figures", type=Path, help="directory for pictures of the first draw")
@@ -96,8 +94,10 @@ def speckled(X, uniform, probability):
     return np.where(uniform < probability / 2, -1.0, np.where(uniform > 1 - probability / 2, 1.0, X))
 
 
-def one_draw(images, digits, seed, search):
+def one_draw(seed, search, started):
     """Errors of one draw of digits and noise: {noise: {"linear": ..., "kernel": ..., "best": ...}}."""
+    warnings.simplefilter("ignore", preimage.exceptions.ConvergenceWarning)
+    images, digits = all_images()
     rng = np.random.default_rng(seed)
     shuffled = [rng.permutation(np.flatnonzero(digits == digit)) for digit in range(10)]
     part = lambda first, last: images[np.concatenate([rows[first:last] for rows in shuffled])]
@@ -116,6 +116,7 @@ def one_draw(images, digits, seed, search):
             Z = denoise(X, noisy[name], *choice)
             results[name]["best"] = error(Z, test), choice, expected
             results[name]["pictures"]["best"] = Z
+    progress(f"draw {seed}", started)
     return results
 
 
@@ -264,5 +265,4 @@ def draw_figures(draw, directory):
 
 
 if __name__ == "__main__":
-    warnings.simplefilter("ignore", preimage.exceptions.ConvergenceWarning)
     main()

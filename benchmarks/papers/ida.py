@@ -20,16 +20,15 @@ machine, and with those of a discriminant that has a fifth of the coefficients.
 
 import sys
 import time
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
+from joblib import Parallel, delayed
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import SVC
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from _measure import command, describe_machine
-from _reports import option_parser, progress, publish
+from _reports import option_parser, origin, progress, publish
 from data import IDA_NAMES, load_ida
 
 from preimage import KernelFisherDiscriminant, KernelFisherDiscriminantCV
@@ -58,12 +57,19 @@ N_CHOOSING, N_FOLDS, SPARSE_SHARE = 5, 5, 0.2
 def main():
     options = parse_options()
     started = time.perf_counter()
-    rows = []
-    with ProcessPoolExecutor(options.jobs) as pool:
-        for row in pool.map(study, options.names, [options] * len(options.names)):
-            rows.append(row)
-            progress(table_row(row), started)
-    publish(report_lines(rows, options, (time.perf_counter() - started) / 60), options.output)
+    run = Parallel(n_jobs=options.jobs)
+    searches = [(name, seed) for seed in range(options.choosing) for name in options.names]
+    searches.sort(key=lambda task: -n_train(task[0]))  # the longest first
+    choices = dict(zip(searches, run(delayed(choose)(*task, options) for task in searches), strict=True))
+    progress("parameters", started)
+    chosen = {
+        name: np.median([choices[name, seed] for seed in range(options.choosing)], axis=0) for name in options.names
+    }
+    tests = [(name, split) for name in options.names for split in range(n_splits(name, options))]
+    tests.sort(key=lambda task: -n_train(task[0]))
+    errors = dict(zip(tests, run(delayed(errors_of)(*task, chosen[task[0]], options) for task in tests), strict=True))
+    rows = [row_of(name, chosen[name], [errors[task] for task in tests if task[0] == name]) for name in options.names]
+    publish(report_lines(rows, options), options.output)
 
 
 def parse_options():
@@ -78,35 +84,46 @@ def parse_options():
     return options
 
 
-def study(name, options):
-    """Errors of one set by method, one a realisation, and the parameters that were chosen."""
+def n_train(name):
+    return int(load_ida(name).is_train[0].sum())
+
+
+def n_splits(name, options):
+    return len(load_ida(name).is_train[: options.realisations])
+
+
+def errors_of(name, split, parameters, options):
+    """Test errors in per cent on one realisation, {method: error}."""
     data = load_ida(name)
-    splits = data.is_train[: options.realisations]
-    gammas = 2.0 ** np.arange(-7, 5) / data.X.shape[1]
-    model = KernelFisherDiscriminant(regularizer=options.regularizer, threshold=options.threshold)
-    chosen = [
-        choose(data.X[rows], data.y[rows], gammas, seed, options)
-        for seed, rows in enumerate(splits[: options.choosing])
-    ]
-    gamma, alpha, svm_gamma, C = np.median(np.array(chosen), axis=0)
-    n_points = max(1, int(SPARSE_SHARE * splits[0].sum()))
+    rows = data.is_train[split]
+    gamma, alpha, svm_gamma, C = parameters
+    shared = {"gamma": gamma, "alpha": alpha, "regularizer": options.regularizer, "threshold": options.threshold}
+    n_points = max(1, int(SPARSE_SHARE * n_train(name)))
     models = {
-        "KFD": model.set_params(gamma=gamma, alpha=alpha),
+        "KFD": KernelFisherDiscriminant(**shared),
         "SVM": SVC(gamma=svm_gamma, C=C),
-        "sparse": KernelFisherDiscriminant(**{**model.get_params(), "sparsity": n_points}),
+        "sparse": KernelFisherDiscriminant(**shared, sparsity=n_points),
     }
-    errors = {key: np.array([error(each, data, rows) for rows in splits]) for key, each in models.items()}
+    return {key: error(model, data, rows) for key, model in models.items()}
+
+
+def row_of(name, parameters, errors):
+    """Errors of one set by method, one a realisation, and the parameters that were chosen."""
     return {
         "name": name,
-        "errors": errors,
-        "parameters": {"gamma": gamma, "alpha": alpha, "svm_gamma": svm_gamma, "C": C},
-        "original": int(np.sum(data.realisation[: len(splits)] >= 0)),
-        "total": len(splits),
+        "errors": {key: np.array([each[key] for each in errors]) for key in errors[0]},
+        "parameters": dict(zip(("gamma", "alpha", "svm_gamma", "C"), parameters, strict=True)),
+        "original": int(np.sum(load_ida(name).realisation[: len(errors)] >= 0)),
+        "total": len(errors),
     }
 
 
-def choose(X, y, gammas, seed, options):
+def choose(name, seed, options):
     """The best (γ, α) of the discriminant and (γ, C) of the support vector machine, on the same folds."""
+    data = load_ida(name)
+    rows = data.is_train[seed]
+    X, y = data.X[rows], data.y[rows]
+    gammas = 2.0 ** np.arange(-7, 5) / X.shape[1]
     folds = list(StratifiedKFold(N_FOLDS, shuffle=True, random_state=seed).split(X, y))
     search = KernelFisherDiscriminantCV(
         gammas=gammas,
@@ -138,7 +155,7 @@ def table_row(row):
     return f"| {row['name']} | {printed} | {cells[2]} | {realisations} | {parameters} |"
 
 
-def report_lines(rows, options, minutes):
+def report_lines(rows, options):
     head = "KFD, paper | KFD | SVM, paper | SVC | sparse KFD, 20 % | original realisations | γ, α; γ, C"
     errors = {row["name"]: row["errors"] for row in rows}
     of = lambda a, b: {name: summary(each[a] - each[b]) for name, each in errors.items()}
@@ -150,8 +167,7 @@ def report_lines(rows, options, minutes):
     return [
         "# Kernel Fisher discriminants on the IDA sets",
         "",
-        f"`{command()}`; {describe_machine()}; {minutes:.0f} minutes.",
-        "",
+        origin(),
         f"Test errors in per cent, mean ± standard error over realisations; {options.choosing} realisations choose.",
         "Sparse discriminants have at most a fifth of the coefficients, on distinct rows. In the comparisons below two",
         "methods are level when they differ by at most two standard errors: of the paper's mean and ours together, and",

@@ -18,11 +18,10 @@ reproducible than dense ones at every width. Wide kernels, which approach linear
 least accurate on synthetic scans; on real ones narrow kernels are more reproducible than linear PCA. So the ranking of
 the paper is not reproduced by these scans, and r alone does not say which picture is right.
 
-Run: python benchmarks/papers/sparse_denoising.py --output docs/results/sparse_denoising.md
+Run: python benchmarks/papers/sparse_denoising.py --n-jobs 2 --output docs/results/sparse_denoising.md
 """
 
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -32,8 +31,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from _measure import command, describe_machine
-from _reports import option_parser, publish
+from _reports import option_parser, origin, publish
 from data import load_haxby
 from npairs import Scans
 
@@ -53,20 +51,9 @@ CLASSIFIER = make_pipeline(StandardScaler(), LogisticRegression(C=0.01, max_iter
 
 def main():
     options = parse_options()
-    started = time.perf_counter()
-    lines = [
-        "# Sparse pre-images and split halves",
-        "",
-        f"`{command()}`",
-        "",
-        f"{describe_machine()}.",
-        "",
-    ]
     parts = {"synthetic": synthetic_lines, "haxby": haxby_lines}
-    for part in options.parts:
-        lines += parts[part](options)
-    lines += [f"{(time.perf_counter() - started) / 60:.1f} minutes."]
-    publish(lines, options.output)
+    lines = [line for part in options.parts for line in parts[part](options)]
+    publish(["# Sparse pre-images and split halves", "", origin(), *lines], options.output)
 
 
 def parse_options():

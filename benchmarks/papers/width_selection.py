@@ -6,25 +6,29 @@ enclosing ball of class means do better than plain distances between them? And h
 that radius? After T. J. Hansen, T. J. Abrahamsen, L. K. Hansen, "A randomized heuristic for kernel parameter selection
 with large-scale multi-class data", MLSP 2011, whose table on ALOI is quoted; ALOI itself is not used here.
 
-Set-up: USPS (all 7,291 digits for training, 2,007 for testing) and MNIST (the first 20,000 for training, 10,000 for
-testing, pixels in [0, 1]); SVC with C = 10 (or the best of several, by cross-validation over both) and twelve widths
-that double around one over the median squared distance. Cross-validation shuffles and stratifies. COIL-20: 16 principal
-components scaled to unit length, plus noise. Times are CPU seconds of all threads and processes, on both sides: a
-search that fits on sixteen cores is no cheaper. Criteria are given the training digits alone, and choose on the same
-grid; "refined" is the width from their own search, with a parabola through the peak.
+Set-up: USPS (all 7,291 digits for training, 2,007 for testing) and MNIST (the first 10,000 for training, or as many as
+`--train` says, 10,000 for testing, pixels in [0, 1]); SVC with C = 10 (or the best of several, by cross-validation over
+both) and widths that double around one over the median squared distance. Cross-validation shuffles and stratifies.
+COIL-20: 16 principal components scaled to unit length, plus noise. Times are CPU seconds of all threads and processes,
+on both sides: a search that fits on sixteen cores is no cheaper. Criteria are given the training digits alone, and
+choose on the same grid; "refined" is the width from their own search, with a parabola through the peak. The section on
+widths that cost nothing comes from the record of `comparisons/width_rules.py`.
+
+    python benchmarks/papers/width_selection.py --n-jobs 2 --output docs/results/width_selection.md
 
 Observe: the difference from the best accuracy, the ratio of times, and whether the
 columns "ball" and "mean" differ at all.
 """
 
-import pickle
+import json
 import sys
 import time
 import warnings
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
-from data import load_coil20, load_mnist, load_usps
 from joblib import Parallel, delayed
 from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
@@ -36,10 +40,13 @@ from preimage.model_selection import WidthSearch
 from preimage.widths import class_gram
 from preimage.widths._enclosing import center_distances, gram_ball
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path[:0] = [str(Path(__file__).parents[1] / folder) for folder in (".", "comparisons", "speed")]
 from _balls import multiplicative_weights, randomized
-from _measure import describe_machine
-from _reports import option_parser, origin_and_time, publish, table
+from _measure import RECORDS, STARTED, peak_memory
+from _reports import option_parser, origin, progress, publish, table
+from class_gram import objects
+from data import load_coil20, load_mnist, load_usps
+from width_rules import COSTS, N_TRAIN, RULES
 
 CRITERIA = ("enclosing_ball", "mean_distance", "median_distance", "min_distance", "max_distance", "alignment")
 SHORT = {
@@ -51,7 +58,10 @@ SHORT = {
     "alignment": "alignment",
 }
 OCTAVES = np.arange(-6, 6)
+DIGIT_OCTAVES = {"usps": OCTAVES, "mnist": np.arange(-4, 4)}
+MANY_CLASSES = (1000, 72, 32)  # classes, points of each, columns
 NEAR = 0.01  # one point of accuracy
+LEVEL = 0.02  # points; smaller differences between rules are none
 STEPS = (5, 20, 50, 200, 500)
 #: Published: accuracy in % at the chosen width on 100 objects of ALOI, by noise.
 ALOI = {
@@ -74,49 +84,39 @@ COIL_OTHER = {
 
 def main():
     options = parse()
-    start = time.perf_counter()
-    studies = {name: digit_study(name, options) for name in options.sets if name in ("usps", "mnist")}
-    if options.keep is not None:
-        options.keep.write_bytes(pickle.dumps({"machine": describe_machine(), "studies": studies}))
-    kept = [pickle.loads(path.read_bytes()) for path in options.kept]
-    for part in kept:
-        studies |= part["studies"]
+    studies = {name: digit_study(name, options) for name in options.sets if name in DIGIT_OCTAVES}
     coil = coil_study(options) if "coil20" in options.sets else None
     balls = ball_study(options) if "balls" in options.sets else None
-    minutes = (time.perf_counter() - start) / 60
-    publish(report_lines(options, minutes, studies, coil, balls, kept), options.output)
+    classes = many_classes() if "classes" in options.sets else None
+    publish(report_lines(options, studies, coil, balls, classes), options.output)
 
 
 def parse():
     parser = option_parser(__doc__, "output")
-    parser.add_argument("--sets", nargs="*", default=["usps", "mnist", "coil20", "balls"])
-    parser.add_argument("--train", type=int, default=20_000, help="most digits for training")
-    parser.add_argument("--test", type=int, default=10_000, help="most digits for testing")
+    parser.add_argument("--sets", nargs="*", default=["usps", "mnist", "coil20", "balls", "classes"])
+    parser.add_argument("--train", type=int, default=10_000, help="digits of MNIST for training")
+    parser.add_argument("--test", type=int, default=10_000, help="digits of MNIST for testing")
     parser.add_argument(
         "--C", type=float, nargs="+", default=[10.0], help="more than one: the best in cross-validation"
     )
     parser.add_argument("--folds", type=int, default=5)
-    parser.add_argument("--octaves", type=int, nargs=2, default=[-6, 5], help="log₂ of γ·median on digits, from and to")
     parser.add_argument("--samples", type=int, default=4000, help="digits of the criteria that look at a sample")
     parser.add_argument("--draws", type=int, default=30, help="seeds of randomised balls, and of noise on COIL-20 / 10")
     parser.add_argument("--n-jobs", type=int, default=1, help="processes, over folds and widths")
-    parser.add_argument("--keep", type=Path, help="write the study of one set of digits to this file, for --with")
-    parser.add_argument("--with", dest="kept", type=Path, nargs="*", default=[], help="studies that other runs kept")
     return parser.parse_args()
 
 
 def digits(name, options):
     data = load_usps() if name == "usps" else load_mnist()
-    scale = 1.0 if name == "usps" else 255.0
+    scale, n_train, n_test = (1.0, None, None) if name == "usps" else (255.0, options.train, options.test)
     part = lambda X, y, n: (np.asarray(X[:n], dtype=np.float64) / scale, y[:n].astype(int))
-    return *part(data.X_train, data.y_train, options.train), *part(data.X_test, data.y_test, options.test)
+    return *part(data.X_train, data.y_train, n_train), *part(data.X_test, data.y_test, n_test)
 
 
 def digit_study(name, options):
     """Choices of all criteria with their CPU seconds; accuracies of cross-validation; test accuracies."""
     X, y, X_test, y_test = digits(name, options)
-    print(f"{name}: {X.shape[0]} digits for training, {X_test.shape[0]} for testing", file=sys.stderr)
-    octaves = np.arange(options.octaves[0], options.octaves[1] + 1)
+    octaves = DIGIT_OCTAVES[name]
     gammas = 2.0**octaves / squared_distance_percentile(X, 50)
     searches = {
         "all": cpu_seconds(lambda: choices(X, y, gammas)),
@@ -136,6 +136,7 @@ def digit_study(name, options):
     distinct = sorted(set(wanted.values()))
     score = lambda C, gamma: SVC(C=C, gamma=gamma, cache_size=1000).fit(X, y).score(X_test, y_test)
     scores = dict(zip(distinct, Parallel(options.n_jobs)(delayed(score)(*pair) for pair in distinct), strict=True))
+    progress(name, STARTED)
     return {
         "shape": (*X.shape, X_test.shape[0]),
         "octaves": octaves,
@@ -295,23 +296,43 @@ def by_programme(G):
     return scale * float(p @ np.diag(H) - p @ H @ p)
 
 
-def report_lines(options, minutes, studies, coil, balls, kept):
+def many_classes():
+    """CPU seconds of all criteria for many classes, and the peak of memory, in a process of its own."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(search_many_classes).result()
+
+
+def search_many_classes():
+    X, y = objects(*MANY_CLASSES)
+    seconds = cpu_seconds(lambda: WidthSearch().fit(X, y))[1]
+    return seconds, peak_memory() / 2**30
+
+
+def report_lines(options, studies, coil, balls, classes):
     yield "# Width selection from class means\n"
-    yield from origin_and_time(f"{minutes:.1f} minutes")
-    for part in kept:
-        yield f"{', '.join(part['studies']).upper()} on another machine: {part['machine']}.\n"
+    yield origin()
     yield (
         "After T. J. Hansen, T. J. Abrahamsen, L. K. Hansen, MLSP 2011. Criteria see training data alone. CPU seconds "
         f"are summed over threads and processes. SVC with C {'= ' if len(options.C) == 1 else 'of '}"
         f"{', '.join(f'{C:g}' for C in options.C)}.\n"
     )
     yield from verdicts(studies, coil, balls)
+    yield ""
+    yield from rules_lines()
     for name, study in studies.items():
         yield from digit_lines(name, study, options)
     if coil is not None:
         yield from coil_lines(coil)
     if balls is not None:
         yield from ball_lines(balls, options)
+    if classes is not None:
+        n_classes, n_views, n_features = MANY_CLASSES
+        yield "\n## Many classes\n"
+        yield (
+            f"{n_classes * n_views:,} points in {n_classes:,} classes, {n_features} columns: a search with all "
+            "criteria "
+            f"over the grid takes {classes[0]:.0f} s of CPU, and {classes[1]:.2f} GiB at most."
+        )
     yield "\n## Published\n"
     yield "Accuracy in % on 100 objects of ALOI at the width that each criterion chose, by deviation of the noise:\n"
     columns = list(ALOI[0.0])
@@ -421,6 +442,47 @@ def digit_lines(name, study, options):
         f"{less(sample_seconds)}. Curves but no model are what a search "
         f"computes; asked for one criterion it takes {study['one_seconds']:.2f}, as the kernel matrix is what it costs."
     )
+
+
+def rules_lines():
+    """What `comparisons/width_rules.py` recorded."""
+    contents = json.loads((RECORDS / "width_rules.json").read_text(encoding="utf-8"))
+    sets, draws, values = contents["settings"]["sets"], contents["settings"]["draws"], contents["values"]
+    accuracy = lambda name, C, rule: values[f"{name}, accuracy, C = {C:g}, {rule}"]
+    both = lambda first, second: f"{first:.2f} ({second:.2f})"
+    yield "## Against widths that cost nothing\n"
+    yield f"`{contents['command']}`; {contents['machine']}; {contents.get('duration', 'time not kept')}.\n"
+    yield (
+        f"Test accuracy in per cent of SVC with C = {COSTS[0]:g} (in brackets C = {COSTS[1]:g}), mean of {draws} "
+        "random "
+        f"halves with equal class proportions, at most {N_TRAIN:,} rows for training; columns standardised, except "
+        'pixels. After the semicolon log₂ of the chosen γ over that of "scale".\n'
+    )
+    rows = [
+        [
+            name,
+            *(
+                both(*(accuracy(name, C, rule) for C in COSTS)) + f"; {values[f'{name}, octaves, {rule}']:+.1f}"
+                for rule in RULES
+            ),
+        ]
+        for name in sets
+    ]
+    means = {(C, rule): np.mean([accuracy(name, C, rule) for name in sets]) for C in COSTS for rule in RULES}
+    rows.append(["mean", *(both(*(means[C, rule] for C in COSTS)) for rule in RULES)])
+    yield from table(["set", *RULES], rows)
+    yield ""
+    for rule in RULES[1:]:
+        ahead = [name for name in sets if accuracy(name, COSTS[0], rule) > accuracy(name, COSTS[0], "scale") + LEVEL]
+        behind = [name for name in sets if accuracy(name, COSTS[0], rule) < accuracy(name, COSTS[0], "scale") - LEVEL]
+        gains = " and ".join(f"{values[f'mean gain over scale, C = {C:g}, {rule}']:+.2f}" for C in COSTS)
+        yield (
+            f'- {rule} against "scale": {gains} points in the mean with C = {COSTS[0]:g} and {COSTS[1]:g}; with the '
+            "first, "
+            f"ahead on {len(ahead)} and behind on {len(behind)} of {len(sets)} sets."
+        )
+    lead = means[COSTS[0], "cross-validation"] - means[COSTS[0], "enclosing_ball"]
+    yield f"- Cross-validation is {abs(lead):.1f} points {'ahead of' if lead > 0 else 'behind'} the ball in the mean."
 
 
 def coil_lines(coil):

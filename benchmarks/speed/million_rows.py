@@ -9,7 +9,7 @@ others of them, and the seconds of that are shown apart: Nystroem, on standardis
 of SGDClassifier, which then learns from blocks of rows in five rounds, as the features of all rows take 4 GB; trees
 over the learning rate and the number of leaves, with early stopping. Ours takes parameters as above.
 
-    python benchmarks/speed/million_rows.py                     # everything
+    python benchmarks/speed/million_rows.py --record            # everything
     python benchmarks/speed/million_rows.py --rows 100000       # on fewer rows
     python benchmarks/speed/million_rows.py --only ours --landmarks 1000
 
@@ -107,13 +107,15 @@ def main():
     parser.add_argument("--landmarks", type=int, default=500)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--only", nargs="+", default=list(METHODS), choices=list(METHODS))
+    parser.add_argument("--record", action="store_true", help="keep the figures for the page on kernel machines")
     parser.add_argument("--child", choices=list(METHODS), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
         print(json.dumps(run(options.child, options.rows, options.landmarks)))
         return
-    from _measure import describe_machine
+    from _measure import describe_machine, record
 
+    values = {}
     print(f"{describe_machine()}; {options.rows:,} rows, {options.landmarks} points, {options.threads} threads\n")
     print("| method | tuning | fit | processor | peak memory | accuracy |\n|---|---|---|---|---|---|", flush=True)
     for name in options.only:
@@ -125,8 +127,13 @@ def main():
         found = json.loads(answer.splitlines()[-1])
         times = " | ".join(f"{found[each]:.1f} s" for each in ("tuning", "seconds", "processor"))
         print(f"| {name} | {times} | {found['peak'] / 1e9:.2f} GB | {found['accuracy']:.4f} |", flush=True)
+        values |= {f"{name}, {key}": found[key] for key in ("tuning", "seconds", "processor", "peak", "accuracy")}
         if "relevance" in found:
             print(f"relevance: {found['relevance']}", file=sys.stderr)
+            values["columns without relevance"] = found["relevance"].count(0.0)
+    if options.record:
+        settings = {"rows": options.rows, "landmarks": options.landmarks, "threads": options.threads}
+        record("million_rows", values, settings)
 
 
 if __name__ == "__main__":

@@ -123,13 +123,14 @@ def report(options, started):
     if not options.without_svc:
         svc = run(job | {"machine": "SVC", "device": "cpu", "phases": 0}, 1)
         progress(f"SVC: {svc}", started)
-        values |= {f"SVC, {key}": svc[key] for key in ("fit", "predict", "errors", "points")}
+        values |= {f"SVC, {key}": svc[key] for key in ("fit", "predict", "errors", "points", "peak")}
         rows.append(_row("`SVC`, one thread", svc, svc))
     for m in options.landmarks:
         found = run(job | {"machine": "ours", "landmarks": m, "device": options.device}, options.threads)
         progress(f"{m}: {found}", started)
         where = options.device if options.device == "cuda" else f"{options.threads} threads"
         values |= {f"{m}, {where}, {key}": found[key] for key in ("fit", "predict", "errors")}
+        values[f"{m}, {where}, peak"] = found.get("device_peak", found["peak"])
         rows.append(_row(f"{m:,} landmarks, {where}", found, svc))
     settings = {"train": options.train or 60_000, "dtype": options.dtype, "loss": options.loss}
     settings |= {"device": found["device"], "threads": options.threads}
