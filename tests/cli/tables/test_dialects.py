@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+import re
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -618,6 +619,37 @@ def test_separators_that_come_after_the_first_rows_are_asked_about(
     assert opened(tmp_path, text, **options)[-1] == number
 
 
+@pytest.mark.parametrize("mark", [".", ","])
+@pytest.mark.parametrize("amount", ["R$ {}", "{} kr.", "Fr. {}", "{} %", "(€ {})", "-$ {}"])
+def test_separators_of_amounts_that_come_after_the_first_rows_are_asked_about(short_beginnings, tmp_path, amount, mark):
+    rows = [*(amount.strip("(-)").format(number) for number in range(1, 60)), amount.format(f"1{mark}262")]
+    with pytest.raises(
+        CommandError, match=re.escape(f"--decimal {mark} for decimals, or --thousands {mark} --decimal")
+    ):
+        opened(tmp_path, "x;y\n" + "".join(f"{row};1\n" for row in rows))
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_as_many_lines_are_seen_however_they_end(monkeypatch, tmp_path, end):
+    monkeypatch.setattr(_dialect, "FEWEST_BYTES", 8)
+    path = tmp_path / "table.csv"
+    path.write_bytes(end.join(["a;b", *(f"{row};{row % 7}" for row in range(10, 90))]).encode())
+    assert 0 <= len(_dialect.read_beginning(path, DEFAULTS).rows) + 1 - _dialect.FEWEST_LINES < 4
+
+
+def test_patterns_of_comments_are_not_made_for_every_line(monkeypatch):
+    made = []
+    pattern = _text.comment_pattern
+    monkeypatch.setattr(_text, "comment_pattern", lambda sign: made.append(sign) or pattern(sign))
+    counts = []
+    for size in (10, 1000):
+        lines = ["# of a machine\n", "a;b\n", *(f"{row};{row / 7:.2f}\n" for row in range(size))]
+        _dialect.understand(lines, True, DEFAULTS)
+        counts.append(len(made))
+        made.clear()
+    assert 0 < counts[0] == counts[1]
+
+
 def test_separators_are_known_from_any_column(short_beginnings, tmp_path):
     text = "a;b\n" + "".join(f"{number};{number / 7:.2f}\n" for number in range(1, 40)) + "1.040;2.25\n"
     np.testing.assert_array_equal(opened(tmp_path, text)[-1], [1.04, 2.25])
@@ -758,6 +790,14 @@ def test_a_number_alone_in_its_column_is_the_name_of_an_empty_one(tmp_path):
 def test_amounts_that_are_negative_in_the_first_row_alone_are_no_names(tmp_path):
     text = "it's\tt|u\t $(0.01)\nfirst\tA & B\t $0.00 \nsecond\tx\t $0.02 \n"
     np.testing.assert_array_equal(opened(tmp_path, text)[:, 0], [-0.01, 0, 0.02])
+
+
+def test_a_minus_behind_the_first_number_alone_makes_no_names(tmp_path):
+    rows = "".join(f"{number},50%;plant {number}\n" for number in range(1, 9))
+    expected = [-33.5, *(number + 0.5 for number in range(1, 9))]
+    for text in ("prix;site\n33,50-%;north\n" + rows, "prix;site\n33,50-;north\n" + rows.replace("%", "")):
+        np.testing.assert_array_equal(opened(tmp_path, text)[:, 0], expected)
+    assert opened(tmp_path, "33,50-;1\n" + rows.replace("%", "").replace("plant ", "")).shape == (9, 2)
 
 
 def test_units_above_columns_with_words_for_gaps_are_units(tmp_path):

@@ -19,7 +19,7 @@ from preimage.cli.tables._text import (
     cells_of,
     check_length,
     check_values,
-    comment_pattern,
+    comment_test,
     guess_encoding,
     lines_of,
     numbered_cells,
@@ -102,10 +102,11 @@ def understand(
     inner = _lines_within_values(body, (_given_delimiter(options) or hint or ",;\t|"), quote)
     outer = [line for place, line in enumerate(body) if place not in inner]
     comment = _comment(outer) if options.comment is None else "" if options.comment == NONE else options.comment
+    is_comment = comment_test(comment)
     plain = [
         (skipped + place, line)
         for place, line in enumerate(body)
-        if place in inner or (line.strip() and not (comment and re.match(comment_pattern(comment), line)))
+        if place in inner or (line.strip() and not is_comment(line))
     ]
     if not plain:
         raise FileError("it has no lines but comments.")
@@ -183,7 +184,7 @@ def _first_bytes(path: Path) -> tuple[bytes, bool]:
         while True:
             block = bytes(file.read(FEWEST_BYTES))
             found += block
-            ends = found.count(b"\n") + found.count(b"\r")
+            ends = max(found.count(b"\n"), found.count(b"\r"))
             check_length(len(found) - 1 - max(found.rfind(b"\n"), found.rfind(b"\r")))
             if not block:
                 return found, True
@@ -203,7 +204,7 @@ def _comment(lines: list[str]) -> str:
     """What begins comments: a sign that some lines begin with, but fewer than half."""
     shown = [line for line in lines if line.strip()]
     for sign in COMMENTS:
-        count = sum(re.match(comment_pattern(sign), line) is not None for line in shown)
+        count = sum(map(bool, map(comment_test(sign), shown)))
         if count and (2 * count < len(shown) or len(shown) - count < 3):
             return sign if count < len(shown) else ""
     return ""

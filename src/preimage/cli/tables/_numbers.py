@@ -72,7 +72,7 @@ def starts_with_zero(text: str) -> bool:
 
 def ask_group(text: str) -> str:
     """The question about a number that is a decimal one in one convention, and a large one in another."""
-    mark = next(mark for mark in text if mark in ".,")
+    mark = re.findall(GROUP, text)[-1][-4]  # "Fr. 1,234" has a point that says nothing
     return (
         f"{text!r} may be a number above a thousand, or have three decimals. Say --decimal {mark} for decimals, or "
         f"--thousands {mark} --decimal {'.' if mark == ',' else ','} for thousands."
@@ -126,6 +126,8 @@ class Digits:
         if not found:
             return cls()
         decimals = [len(part[2]) for part in found]
+        if len(set(decimals)) > 1 and not any(part[2][1:].endswith("0") for part in found):
+            decimals.append(min(1, *decimals))  # zeros at the end are left out
         exponents = {part[3] for part in found}
         significant = max(len((part[1] + part[2]).lstrip("0")) for part in found)
         leading = "" if any(not part[1] for part in found) else "0"
@@ -421,7 +423,7 @@ class NumberFormat:
                 _refuse(texts, is_bad())
             numbers = _cast(self._unsigned(texts))
         if self.is_open and compute.any(compute.match_substring(texts, self.decimal)).as_py():
-            _refuse(texts, compute.match_substring_regex(texts, rf"^\s*[{MINUS}+(]?{GROUP}-?\)?\s*$"))
+            _refuse(texts, compute.match_substring_regex(self._unsigned(texts), rf"^\s*[{MINUS}+(]?{GROUP}-?\)?\s*$"))
         if not self.is_code:
             self._refuse_codes(texts, numbers)
         return numbers
