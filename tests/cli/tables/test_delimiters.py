@@ -42,6 +42,20 @@ def test_decimal_commas_of_every_row_do_not_separate_values_between_blanks():
     assert guess_delimiter(lines) == " "
 
 
+@pytest.mark.parametrize("unit", ["USD", "€", "kr."])
+def test_money_before_a_comma_is_the_end_of_a_value(unit):
+    rows = [f"{number / 100:.2f} {unit},{20095 + number}\n" for number in range(1, 20)]
+    assert guess_delimiter(rows) == ","
+    assert guess_delimiter(["Quarterly report,\n", *rows]) == ","
+
+
+def test_titles_of_as_many_words_as_rows_do_not_say_that_blanks_separate_values():
+    titles = ["Instrument: XY 3000\n", "Operator: A. Nobody\n", "prix;is_on;voltage\n"]
+    for size in range(5, 20):
+        rows = [f"0.0{number % 7};CHF {number};WAHR;CHF {number}.5\n" for number in range(size)]
+        assert guess_delimiter([*titles, *rows]) == ";"
+
+
 def test_names_between_commas_say_that_commas_separate_values():
     rows = [f"plant {number},{3 * number}\n" for number in range(1, 9)]
     assert guess_delimiter(["name,value\n", *rows]) == ","
