@@ -800,6 +800,21 @@ def test_a_minus_behind_the_first_number_alone_makes_no_names(tmp_path):
     assert opened(tmp_path, "33,50-;1\n" + rows.replace("%", "").replace("plant ", "")).shape == (9, 2)
 
 
+@pytest.mark.parametrize("mark", [" ", "\u00a0", "\u202f", "'", "."])
+def test_groups_in_the_first_row_alone_are_numbers(tmp_path, mark):
+    rows = "".join(f"{number};{number},5\n" for number in range(1, 9))
+    for first in (f"2{mark}428;24,6", f"2{mark}428;1{mark}024,5", f"2{mark}428{mark}000;7,5"):
+        assert opened(tmp_path, f"{first}\n{rows}").shape == (9, 2)
+        assert opened(tmp_path, f"{first}\n{rows}", header=False)[0, 0] in (2428, 2428000)
+        assert opened(tmp_path, f"x;y\n{first}\n{rows}").shape == (9, 2)
+    assert opened(tmp_path, f"2{mark}428;1{mark}024\n{rows}", header=True).shape == (8, 2)
+
+
+def test_separators_of_the_first_row_alone_are_asked_about(tmp_path):
+    rows = "".join(f"{number};x{number}\n" for number in range(1, 9))
+    assert "--decimal . for decimals, or --thousands ." in raised(tmp_path, "1.234;y\n" + rows, header=False)
+
+
 def test_units_above_columns_with_words_for_gaps_are_units(tmp_path):
     rows = "".join(f"{'k.A.' if row % 3 == 0 else row};{row / 7:.2f}\n" for row in range(1, 12))
     assert "--missing 'k.A.'" in raised(tmp_path, "mass;rate\nkg;\n" + rows)

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from preimage.cli._errors import FileError
@@ -37,6 +38,16 @@ def convention_of(rows: Rows, options: TableOptions) -> NumberFormat:
     if thousands is not None and thousands not in ("", *THOUSANDS):
         raise FileError(f"--thousands {thousands} is none of . , ' and blanks.")
     return _guessed(list(zip(*rows)), (*MISSING, *(options.missing or ())), decimal, thousands)
+
+
+def with_first(below: NumberFormat, rows: Rows, options: TableOptions) -> NumberFormat:
+    """The convention `below` the first row, or, if there are groups of digits in the first row alone, that of both."""
+    cells = [part for cell in rows[0] if (part := WRITTEN.fullmatch(cell.strip()))]
+    if not below.thousands and not all(below.is_number(body_of(part)) for part in cells):
+        with suppress(FileError):
+            both = convention_of(rows, options)
+            return both if both.decimal == below.decimal else below
+    return below
 
 
 def _guessed(

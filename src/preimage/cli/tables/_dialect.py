@@ -7,7 +7,7 @@ from pathlib import Path
 
 from preimage.cli._errors import FileError
 from preimage.cli._options import NONE, TableOptions
-from preimage.cli.tables._conventions import convention_of
+from preimage.cli.tables._conventions import convention_of, with_first
 from preimage.cli.tables._delimiters import DOT, LINES, Table, guess_delimiter
 from preimage.cli.tables._headers import are_two_headers, has_units, is_header
 from preimage.cli.tables._numbers import NumberFormat
@@ -150,7 +150,8 @@ def _with_names(
 ) -> Beginning:
     """Rows, each with the number of lines before it, and the names among them, or those of a comment."""
     rows = _regular([cells for _, cells in numbered], width)
-    numbers = convention_of(rows[1:] or rows, options)
+    below = convention_of(rows[1:] or rows, options)
+    numbers = with_first(below, rows, options)
     header = options.header
     if len(rows) > 1 and header is not False and are_two_headers(rows, numbers):  # levels of pandas, merged cells
         raise FileError(
@@ -166,6 +167,7 @@ def _with_names(
             f"its first line, {first_cells(rows[0])}, may have the names of the columns, or be the first row. "
             "Say --header or --no-header."
         )
+    numbers = below if header else convention_of(rows, options)
     names = [cell.strip() for cell in rows[0]] if header else commented if options.header is None else None
     rows = rows[1:] if header else rows
     units = None
