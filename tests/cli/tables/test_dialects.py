@@ -823,6 +823,18 @@ def test_units_above_columns_with_words_for_gaps_are_units(tmp_path):
     assert opened(tmp_path, "mass;rate\nk.A.;\n" + rows, missing=("k.A.",)).shape == (12, 2)
 
 
+@pytest.mark.parametrize("amount", ["{},368", "R$ {},50", "({} €)"])
+def test_one_word_for_most_gaps_of_numbers_is_asked_about(tmp_path, amount):
+    cells = [amount.format(row) if row % 3 == 0 else "k.A." for row in range(1, 13)]
+    cells = [cell.strip("()") if row == 2 else cell for row, cell in enumerate(cells)]
+    text = "x;y\n" + "".join(f"{row},25;{cell}\n" for row, cell in enumerate(cells))
+    assert "--missing 'k.A.'" in raised(tmp_path, text) and "--exclude y" in raised(tmp_path, text)
+    assert opened(tmp_path, text, missing=("k.A.",)).shape == (12, 2)
+    assert opened(tmp_path, text, exclude=("y",)).shape == (12, 1)
+    # One number among words is none, nor are several among several words.
+    assert opened(tmp_path, text.replace("k.A.", "no", 4)).shape == (12, 1)
+
+
 def test_a_day_above_days_is_no_name(tmp_path):
     assert opened(tmp_path, ',2020-06-21\n"5,52",2020-06-22\n"1,07",2020-06-23\n').shape == (3, 1)
     days = "2020-06-21;2020-06-22;2020-06-23\n"

@@ -18,6 +18,7 @@ from preimage.cli.tables._numbers import (
     NumberFormat,
     ask_group,
     body_of,
+    make_numbers,
 )
 
 # The simplest first: of several in which all numbers are the same, it is taken.
@@ -80,10 +81,12 @@ def _guessed(
 
 
 def _bare_numbers(column: Sequence[str], missing: tuple[str, ...]) -> list[str]:
-    """The numbers of a column without what is written around them; none where fewer than half are numbers."""
+    """The numbers of a column without what is written around them; none where it is no column of numbers."""
     found = [text for cell in column if (text := cell.strip()) not in missing]
-    parts = [part for text in found if (part := WRITTEN.fullmatch(text)) is not None]
-    if 2 * len(parts) < len(found) or are_dates("", found) or are_codes("", found):
+    matched = [WRITTEN.fullmatch(text) for text in found]
+    parts = [part for part in matched if part is not None]
+    others = [text for text, part in zip(found, matched) if part is None]
+    if not make_numbers(len(parts), others) or are_dates("", found) or are_codes("", found):
         return []
     return list(map(body_of, parts))
 

@@ -65,6 +65,14 @@ TOO_LARGE = "has more digits than double precision, as codes do"
 MOST_WHOLE = 2**53 - 1
 
 
+def make_numbers(count: int, others: Sequence[str]) -> bool:
+    """Whether so many numbers and these other texts are a column of numbers.
+
+    No fewer are numbers, or the others are all one word, which may well stand for missing values.
+    """
+    return count >= len(others) or (count > 1 and len(set(others)) == 1)
+
+
 def starts_with_zero(text: str) -> bool:
     """Whether a text has a zero before another digit, as codes have."""
     return re.match(rf"\s*[{MINUS}+]?0[0-9]", text) is not None
@@ -355,10 +363,11 @@ class NumberFormat:
         return replace(column, digits=digits.with_more(more.digits), is_grouped=self.is_grouped or more.is_grouped)
 
     def _are_most(self, parts: Sequence[re.Match[str]], found: Sequence[str]) -> bool:
-        """Whether all texts are numbers, or half of them with known signs or brackets: others mark missing values."""
+        """Whether all texts are numbers, or most of them with known signs or brackets: others mark missing values."""
         unit = (parts[0]["prefix"] or parts[0]["suffix"] or "").strip()
         is_clear = _KNOWN_UNIT.fullmatch(unit) is not None or any(part["close"] for part in parts)
-        return len(parts) == len(found) or (2 * len(parts) >= len(found) and is_clear)
+        others = lambda: [text for text in found if WRITTEN.fullmatch(text) is None]
+        return len(parts) == len(found) or (is_clear and make_numbers(len(parts), others()))
 
     def _bare(self, body: str) -> str:
         return body.replace(self.thousands, "") if self.thousands else body
