@@ -56,6 +56,15 @@ def test_titles_of_as_many_words_as_rows_do_not_say_that_blanks_separate_values(
         assert guess_delimiter([*titles, *rows]) == ";"
 
 
+@pytest.mark.parametrize("value", [" $46.{} ", "46.{}", "plant{}"])
+def test_words_above_names_between_tabs_are_a_title(value):
+    for size in range(4, 40):
+        rows = [f"{value.format(10 + number)}\t{number % 7}\n" for number in range(size)]
+        assert guess_delimiter(["Quarterly report\n", "beta_2\tsignal\n", *rows]) == "\t"
+        if value.startswith(" "):  # names between blanks, and no others
+            assert guess_delimiter(["beta_2 signal\n", *rows]) == " "
+
+
 def test_names_between_commas_say_that_commas_separate_values():
     rows = [f"plant {number},{3 * number}\n" for number in range(1, 9)]
     assert guess_delimiter(["name,value\n", *rows]) == ","

@@ -89,6 +89,10 @@ def guess_delimiter(lines: list[str], quote: str = '"', expected: str = "") -> s
     others = {mark: table for mark, table in tables.items() if mark != "," and table.regular >= MOSTLY}
     if "," in tables and any(t.first <= tables[","].first and _has_commas_in_numbers(t) for t in others.values()):
         del tables[","]
+    # Blanks next to tabs align values; those of a line above names between tabs stand in a title.
+    are_both = {"\t", " "} <= {*tables} and tables["\t"].width == tables[" "].width
+    if are_both and not any(map(_written, rows["\t"][tables["\t"].first])):
+        del tables[" "]
     # No values have another delimiter everywhere; few lines are left out; most values are numbers.
     score = lambda mark: (
         tables[mark].regular >= MOSTLY
