@@ -65,6 +65,11 @@ def test_words_above_names_between_tabs_are_a_title(value):
             assert guess_delimiter(["beta_2 signal\n", *rows]) == " "
 
 
+def test_two_blanks_in_the_last_row_alone_separate_nothing():
+    rows = [f"0.5\t{number}\t{text}\n" for number, text in ((1, "see p. 12"), (2, "x; y"), (3, "Zürich  2"))]
+    assert guess_delimiter(rows) == "\t"
+
+
 def test_names_between_commas_say_that_commas_separate_values():
     rows = [f"plant {number},{3 * number}\n" for number in range(1, 9)]
     assert guess_delimiter(["name,value\n", *rows]) == ","

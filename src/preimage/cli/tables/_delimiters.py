@@ -126,10 +126,12 @@ def _has_commas_in_numbers(table: Table) -> bool:
 def _has_marks_between(table: Table, others: dict[str, Table]) -> bool:
     """Whether all values of a column have another delimiter in them; a blank stands in words, and commas in numbers.
 
-    Lines above the table of that delimiter are titles, and have none.
+    Lines above the table of that delimiter that have none of it are titles.
     """
     for mark, other in others.items():
-        for column in zip(*table.inside[max(0, other.first - table.first) :]):
+        begin = other.first - table.first
+        rows = [row for place, row in enumerate(table.inside) if place >= begin or any(mark in cell for cell in row)]
+        for column in zip(*rows):
             cells = [cell for cell in map(str.strip, column) if (mark if mark != " " else "  ") in cell]
             if len(cells) >= MOSTLY * len(column) and not any(map(_may_be_one, cells)):
                 return True
