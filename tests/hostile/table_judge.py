@@ -146,7 +146,7 @@ def check_exact(case, found, are_given=False):
     if (names is None) != (found.names is None) or (names and not all(map(is_same, found.names, names))):
         raise Wrong(f"names {found.names} for {names}")
     if recipe.header == "two":
-        if found.units is not None and found.units not in others:
+        if found.units is not None and not any(all(map(is_same, found.units, other)) for other in others):
             raise Wrong(f"units {found.units} where there are none")
     elif recipe.header == "units":
         units = tuple(unit or None for unit in case.units())

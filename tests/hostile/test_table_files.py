@@ -2,6 +2,7 @@
 
 import csv
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,11 +12,22 @@ pytest.importorskip("pyarrow", reason="tables need pyarrow")
 pytest.importorskip("openpyxl", reason="workbooks need openpyxl")
 
 import table_files
-from table_dialects import LOCALES, MARKS, TOOLS, bytes_of, drawn_case, encoded, header_lines, lines_above, pieces_of
+from table_dialects import (
+    LOCALES,
+    MARKS,
+    TOOLS,
+    Case,
+    bytes_of,
+    drawn_case,
+    encoded,
+    header_lines,
+    lines_above,
+    pieces_of,
+)
 from table_files import MOST_REFUSED, OTHERS, run_file, shrunk
 from table_judge import Outcome, Wrong, check_cells, judged
-from table_truths import Notation
-from table_twins import drawn_twins
+from table_truths import Column, Notation
+from table_twins import drawn_twins, recipe
 
 # About 15 files of each tool; `table_files.py` itself tries 20,000 in `make fuzz`.
 COUNT, PARTS = 300, 3
@@ -71,6 +83,16 @@ def changes(seed=1):
     )
     row = next(row for row, cell in enumerate(case.columns[place].cells) if cell is not None)
     return case, (row, place), "77.25"
+
+
+def test_names_below_those_of_groups_may_be_read_with_other_letters(tmp_path):
+    """Code pages cannot be told from each other: the bytes are right, and the letters may not be."""
+    numbers = ("1.5", "2.25", "-3.5", "0.75", "1.25")
+    columns = tuple(Column("measurement", name, numbers, Notation(",")) for name in ("масса", "Temp", "CO2"))
+    case = Case(recipe("LibreOffice", "ru-RU", "\t", header="two", encoding="cp1251"), columns)
+    for rows in range(3, 6):  # groups of one, two and three columns
+        smaller = replace(case, columns=tuple(column.taken(range(rows)) for column in columns))
+        assert judged(smaller, tmp_path).is_lawful
 
 
 def test_files_hold_their_truth():

@@ -42,6 +42,34 @@ def test_decimal_commas_of_every_row_do_not_separate_values_between_blanks():
     assert guess_delimiter(lines) == " "
 
 
+@pytest.mark.parametrize("unit", ["USD", "€", "kr."])
+def test_money_before_a_comma_is_the_end_of_a_value(unit):
+    rows = [f"{number / 100:.2f} {unit},{20095 + number}\n" for number in range(1, 20)]
+    assert guess_delimiter(rows) == ","
+    assert guess_delimiter(["Quarterly report,\n", *rows]) == ","
+
+
+def test_titles_of_as_many_words_as_rows_do_not_say_that_blanks_separate_values():
+    titles = ["Instrument: XY 3000\n", "Operator: A. Nobody\n", "prix;is_on;voltage\n"]
+    for size in range(5, 20):
+        rows = [f"0.0{number % 7};CHF {number};WAHR;CHF {number}.5\n" for number in range(size)]
+        assert guess_delimiter([*titles, *rows]) == ";"
+
+
+@pytest.mark.parametrize("value", [" $46.{} ", "46.{}", "plant{}"])
+def test_words_above_names_between_tabs_are_a_title(value):
+    for size in range(4, 40):
+        rows = [f"{value.format(10 + number)}\t{number % 7}\n" for number in range(size)]
+        assert guess_delimiter(["Quarterly report\n", "beta_2\tsignal\n", *rows]) == "\t"
+        if value.startswith(" "):  # names between blanks, and no others
+            assert guess_delimiter(["beta_2 signal\n", *rows]) == " "
+
+
+def test_two_blanks_in_the_last_row_alone_separate_nothing():
+    rows = [f"0.5\t{number}\t{text}\n" for number, text in ((1, "see p. 12"), (2, "x; y"), (3, "Zürich  2"))]
+    assert guess_delimiter(rows) == "\t"
+
+
 def test_names_between_commas_say_that_commas_separate_values():
     rows = [f"plant {number},{3 * number}\n" for number in range(1, 9)]
     assert guess_delimiter(["name,value\n", *rows]) == ","

@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+import re
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -618,6 +619,37 @@ def test_separators_that_come_after_the_first_rows_are_asked_about(
     assert opened(tmp_path, text, **options)[-1] == number
 
 
+@pytest.mark.parametrize("mark", [".", ","])
+@pytest.mark.parametrize("amount", ["R$ {}", "{} kr.", "Fr. {}", "{} %", "(€ {})", "-$ {}"])
+def test_separators_of_amounts_that_come_after_the_first_rows_are_asked_about(short_beginnings, tmp_path, amount, mark):
+    rows = [*(amount.strip("(-)").format(number) for number in range(1, 60)), amount.format(f"1{mark}262")]
+    with pytest.raises(
+        CommandError, match=re.escape(f"--decimal {mark} for decimals, or --thousands {mark} --decimal")
+    ):
+        opened(tmp_path, "x;y\n" + "".join(f"{row};1\n" for row in rows))
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_as_many_lines_are_seen_however_they_end(monkeypatch, tmp_path, end):
+    monkeypatch.setattr(_dialect, "FEWEST_BYTES", 8)
+    path = tmp_path / "table.csv"
+    path.write_bytes(end.join(["a;b", *(f"{row};{row % 7}" for row in range(10, 90))]).encode())
+    assert 0 <= len(_dialect.read_beginning(path, DEFAULTS).rows) + 1 - _dialect.FEWEST_LINES < 4
+
+
+def test_patterns_of_comments_are_not_made_for_every_line(monkeypatch):
+    made = []
+    pattern = _text.comment_pattern
+    monkeypatch.setattr(_text, "comment_pattern", lambda sign: made.append(sign) or pattern(sign))
+    counts = []
+    for size in (10, 1000):
+        lines = ["# of a machine\n", "a;b\n", *(f"{row};{row / 7:.2f}\n" for row in range(size))]
+        _dialect.understand(lines, True, DEFAULTS)
+        counts.append(len(made))
+        made.clear()
+    assert 0 < counts[0] == counts[1]
+
+
 def test_separators_are_known_from_any_column(short_beginnings, tmp_path):
     text = "a;b\n" + "".join(f"{number};{number / 7:.2f}\n" for number in range(1, 40)) + "1.040;2.25\n"
     np.testing.assert_array_equal(opened(tmp_path, text)[-1], [1.04, 2.25])
@@ -760,12 +792,47 @@ def test_amounts_that_are_negative_in_the_first_row_alone_are_no_names(tmp_path)
     np.testing.assert_array_equal(opened(tmp_path, text)[:, 0], [-0.01, 0, 0.02])
 
 
+def test_a_minus_behind_the_first_number_alone_makes_no_names(tmp_path):
+    rows = "".join(f"{number},50%;plant {number}\n" for number in range(1, 9))
+    expected = [-33.5, *(number + 0.5 for number in range(1, 9))]
+    for text in ("prix;site\n33,50-%;north\n" + rows, "prix;site\n33,50-;north\n" + rows.replace("%", "")):
+        np.testing.assert_array_equal(opened(tmp_path, text)[:, 0], expected)
+    assert opened(tmp_path, "33,50-;1\n" + rows.replace("%", "").replace("plant ", "")).shape == (9, 2)
+
+
+@pytest.mark.parametrize("mark", [" ", "\u00a0", "\u202f", "'", "."])
+def test_groups_in_the_first_row_alone_are_numbers(tmp_path, mark):
+    rows = "".join(f"{number};{number},5\n" for number in range(1, 9))
+    for first in (f"2{mark}428;24,6", f"2{mark}428;1{mark}024,5", f"2{mark}428{mark}000;7,5"):
+        assert opened(tmp_path, f"{first}\n{rows}").shape == (9, 2)
+        assert opened(tmp_path, f"{first}\n{rows}", header=False)[0, 0] in (2428, 2428000)
+        assert opened(tmp_path, f"x;y\n{first}\n{rows}").shape == (9, 2)
+    assert opened(tmp_path, f"2{mark}428;1{mark}024\n{rows}", header=True).shape == (8, 2)
+
+
+def test_separators_of_the_first_row_alone_are_asked_about(tmp_path):
+    rows = "".join(f"{number};x{number}\n" for number in range(1, 9))
+    assert "--decimal . for decimals, or --thousands ." in raised(tmp_path, "1.234;y\n" + rows, header=False)
+
+
 def test_units_above_columns_with_words_for_gaps_are_units(tmp_path):
     rows = "".join(f"{'k.A.' if row % 3 == 0 else row};{row / 7:.2f}\n" for row in range(1, 12))
     assert "--missing 'k.A.'" in raised(tmp_path, "mass;rate\nkg;\n" + rows)
     assert opened(tmp_path, "mass;rate\nkg;\n" + rows, missing=("k.A.",)).shape == (11, 2)
     # What occurs again is no unit.
     assert opened(tmp_path, "mass;rate\nk.A.;\n" + rows, missing=("k.A.",)).shape == (12, 2)
+
+
+@pytest.mark.parametrize("amount", ["{},368", "R$ {},50", "({} €)"])
+def test_one_word_for_most_gaps_of_numbers_is_asked_about(tmp_path, amount):
+    cells = [amount.format(row) if row % 3 == 0 else "k.A." for row in range(1, 13)]
+    cells = [cell.strip("()") if row == 2 else cell for row, cell in enumerate(cells)]
+    text = "x;y\n" + "".join(f"{row},25;{cell}\n" for row, cell in enumerate(cells))
+    assert "--missing 'k.A.'" in raised(tmp_path, text) and "--exclude y" in raised(tmp_path, text)
+    assert opened(tmp_path, text, missing=("k.A.",)).shape == (12, 2)
+    assert opened(tmp_path, text, exclude=("y",)).shape == (12, 1)
+    # One number among words is none, nor are several among several words.
+    assert opened(tmp_path, text.replace("k.A.", "no", 4)).shape == (12, 1)
 
 
 def test_a_day_above_days_is_no_name(tmp_path):

@@ -57,6 +57,19 @@ def test_columns_have_the_digits_of_their_later_numbers(first, later, number, te
 
 
 @pytest.mark.parametrize(
+    ("texts", "number", "text"),
+    [
+        (["100.578792", "1039.62616"], 84827.2545, "84827.2545"),  # nine digits
+        (["0.125", "12.5", "7.25"], 3.0, "3.0"),
+        (["0.12500", "12.500"], 3.0, "3.000"),
+        (["0.12", "12.50"], 3.0, "3.00"),
+    ],
+)
+def test_numbers_end_in_zeros_where_those_of_their_column_do(texts, number, text):
+    assert NumberFormat().of_column(texts).texts(np.array([number])) == [text]
+
+
+@pytest.mark.parametrize(
     ("first", "later", "written"),
     [
         (["1", "2"], ["(3)"], "(4)"),

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from preimage.cli._errors import FileError
@@ -17,6 +18,7 @@ from preimage.cli.tables._numbers import (
     NumberFormat,
     ask_group,
     body_of,
+    make_numbers,
 )
 
 # The simplest first: of several in which all numbers are the same, it is taken.
@@ -37,6 +39,16 @@ def convention_of(rows: Rows, options: TableOptions) -> NumberFormat:
     if thousands is not None and thousands not in ("", *THOUSANDS):
         raise FileError(f"--thousands {thousands} is none of . , ' and blanks.")
     return _guessed(list(zip(*rows)), (*MISSING, *(options.missing or ())), decimal, thousands)
+
+
+def with_first(below: NumberFormat, rows: Rows, options: TableOptions) -> NumberFormat:
+    """The convention `below` the first row, or, if there are groups of digits in the first row alone, that of both."""
+    cells = [part for cell in rows[0] if (part := WRITTEN.fullmatch(cell.strip()))]
+    if not below.thousands and not all(below.is_number(body_of(part)) for part in cells):
+        with suppress(FileError):
+            both = convention_of(rows, options)
+            return both if both.decimal == below.decimal else below
+    return below
 
 
 def _guessed(
@@ -69,10 +81,12 @@ def _guessed(
 
 
 def _bare_numbers(column: Sequence[str], missing: tuple[str, ...]) -> list[str]:
-    """The numbers of a column without what is written around them; none where fewer than half are numbers."""
+    """The numbers of a column without what is written around them; none where it is no column of numbers."""
     found = [text for cell in column if (text := cell.strip()) not in missing]
-    parts = [part for text in found if (part := WRITTEN.fullmatch(text)) is not None]
-    if 2 * len(parts) < len(found) or are_dates("", found) or are_codes("", found):
+    matched = [WRITTEN.fullmatch(text) for text in found]
+    parts = [part for part in matched if part is not None]
+    others = [text for text, part in zip(found, matched) if part is None]
+    if not make_numbers(len(parts), others) or are_dates("", found) or are_codes("", found):
         return []
     return list(map(body_of, parts))
 

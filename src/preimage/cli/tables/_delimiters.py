@@ -57,7 +57,7 @@ class Table:
         inside = [row for row in rows[first:] if len(row) == width]
         below = inside[1:] or inside
         found = [cell.strip() for row in below for cell in row if not DOT.is_missing(cell)]
-        bodies = [body_of(part) for text in found if (part := WRITTEN.fullmatch(text)) and _is_known(part)]
+        bodies = [body_of(part) for text in found if (part := _written(text)) and _is_known(part)]
         numeric = max(sum(map(test, bodies)) for test in (DOT.is_number, COMMA.is_number, _is_grouped)) if found else 0
         regular, covered = len(inside) / (len(rows) - first), len(inside) / len(rows)
         return cls(first, width, regular, covered, numeric / max(1, len(found)), below)
@@ -89,9 +89,14 @@ def guess_delimiter(lines: list[str], quote: str = '"', expected: str = "") -> s
     others = {mark: table for mark, table in tables.items() if mark != "," and table.regular >= MOSTLY}
     if "," in tables and any(t.first <= tables[","].first and _has_commas_in_numbers(t) for t in others.values()):
         del tables[","]
+    # Blanks next to tabs align values; those of a line above names between tabs stand in a title.
+    are_both = {"\t", " "} <= {*tables} and tables["\t"].width == tables[" "].width
+    if are_both and not any(map(_written, rows["\t"][tables["\t"].first])):
+        del tables[" "]
     # No values have another delimiter everywhere; few lines are left out; most values are numbers.
     score = lambda mark: (
-        tables[mark].regular >= MOSTLY and not _has_marks_between(tables[mark], {*tables} - {mark}),
+        tables[mark].regular >= MOSTLY
+        and not _has_marks_between(tables[mark], {other: tables[other] for other in {*tables} - {mark}}),
         round(tables[mark].covered, 1),
         round(tables[mark].numeric, 1),
         -tables[mark].first,
@@ -118,10 +123,15 @@ def _has_commas_in_numbers(table: Table) -> bool:
     return bool(cells) and all(map(_may_be_one, cells))
 
 
-def _has_marks_between(table: Table, others: set[str]) -> bool:
-    """Whether all values of a column have another delimiter in them; a blank stands in words, and commas in numbers."""
-    for column in zip(*table.inside):
-        for mark in others:
+def _has_marks_between(table: Table, others: dict[str, Table]) -> bool:
+    """Whether all values of a column have another delimiter in them; a blank stands in words, and commas in numbers.
+
+    Lines above the table of that delimiter that have none of it are titles.
+    """
+    for mark, other in others.items():
+        begin = other.first - table.first
+        rows = [row for place, row in enumerate(table.inside) if place >= begin or any(mark in cell for cell in row)]
+        for column in zip(*rows):
             cells = [cell for cell in map(str.strip, column) if (mark if mark != " " else "  ") in cell]
             if len(cells) >= MOSTLY * len(column) and not any(map(_may_be_one, cells)):
                 return True
@@ -130,8 +140,14 @@ def _has_marks_between(table: Table, others: set[str]) -> bool:
 
 def _may_be_one(text: str) -> bool:
     """Whether a text is one number with a decimal comma or groups of digits, and perhaps money."""
-    part = WRITTEN.fullmatch(text.strip())
+    part = _written(text)
     return part is not None and (COMMA.is_number(body_of(part)) or _is_grouped(body_of(part)))
+
+
+def _written(text: str) -> re.Match[str] | None:
+    """A number with all around it; "USD,50667" is the end of one value and another one."""
+    part = WRITTEN.fullmatch(text.strip())
+    return None if part is None or (part["prefix"] and part["body"].startswith(",")) else part
 
 
 def _is_known(part: re.Match[str]) -> bool:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from preimage.cli._errors import FileError
 from preimage.cli._options import NONE, TableOptions
-from preimage.cli.tables._conventions import convention_of
+from preimage.cli.tables._conventions import convention_of, with_first
 from preimage.cli.tables._delimiters import DOT, LINES, Table, guess_delimiter
 from preimage.cli.tables._headers import are_two_headers, has_units, is_header
 from preimage.cli.tables._numbers import NumberFormat
@@ -19,7 +19,7 @@ from preimage.cli.tables._text import (
     cells_of,
     check_length,
     check_values,
-    comment_pattern,
+    comment_test,
     guess_encoding,
     lines_of,
     numbered_cells,
@@ -102,10 +102,11 @@ def understand(
     inner = _lines_within_values(body, (_given_delimiter(options) or hint or ",;\t|"), quote)
     outer = [line for place, line in enumerate(body) if place not in inner]
     comment = _comment(outer) if options.comment is None else "" if options.comment == NONE else options.comment
+    is_comment = comment_test(comment)
     plain = [
         (skipped + place, line)
         for place, line in enumerate(body)
-        if place in inner or (line.strip() and not (comment and re.match(comment_pattern(comment), line)))
+        if place in inner or (line.strip() and not is_comment(line))
     ]
     if not plain:
         raise FileError("it has no lines but comments.")
@@ -149,7 +150,8 @@ def _with_names(
 ) -> Beginning:
     """Rows, each with the number of lines before it, and the names among them, or those of a comment."""
     rows = _regular([cells for _, cells in numbered], width)
-    numbers = convention_of(rows[1:] or rows, options)
+    below = convention_of(rows[1:] or rows, options)
+    numbers = with_first(below, rows, options)
     header = options.header
     if len(rows) > 1 and header is not False and are_two_headers(rows, numbers):  # levels of pandas, merged cells
         raise FileError(
@@ -165,6 +167,7 @@ def _with_names(
             f"its first line, {first_cells(rows[0])}, may have the names of the columns, or be the first row. "
             "Say --header or --no-header."
         )
+    numbers = below if header else convention_of(rows, options)
     names = [cell.strip() for cell in rows[0]] if header else commented if options.header is None else None
     rows = rows[1:] if header else rows
     units = None
@@ -183,7 +186,7 @@ def _first_bytes(path: Path) -> tuple[bytes, bool]:
         while True:
             block = bytes(file.read(FEWEST_BYTES))
             found += block
-            ends = found.count(b"\n") + found.count(b"\r")
+            ends = max(found.count(b"\n"), found.count(b"\r"))
             check_length(len(found) - 1 - max(found.rfind(b"\n"), found.rfind(b"\r")))
             if not block:
                 return found, True
@@ -203,7 +206,7 @@ def _comment(lines: list[str]) -> str:
     """What begins comments: a sign that some lines begin with, but fewer than half."""
     shown = [line for line in lines if line.strip()]
     for sign in COMMENTS:
-        count = sum(re.match(comment_pattern(sign), line) is not None for line in shown)
+        count = sum(map(bool, map(comment_test(sign), shown)))
         if count and (2 * count < len(shown) or len(shown) - count < 3):
             return sign if count < len(shown) else ""
     return ""

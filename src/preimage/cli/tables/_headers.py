@@ -34,9 +34,7 @@ def is_header(first: Sequence[str], rows: Rows, numbers: NumberFormat) -> bool |
         are_names = not above or any(_is_word(cell, numbers) for cell in above) or _go_on_evenly(first[1:])
         if are_names or counts_on(columns[0]):
             return True
-    # Negative amounts may be written in a way that only the first row shows.
-    above_amounts = [(cell, column) for cell, column, form in zip(first, columns, forms) if form.unit]
-    if any(numbers.of_column([cell, *column]).is_number(cell) for cell, column in above_amounts):
+    if any(_is_amount(*each, numbers) for each in zip(first, columns, forms)):
         return False
     if _are_numbers_above_words(first, columns, kinds, numbers):
         return True
@@ -60,6 +58,15 @@ def is_header(first: Sequence[str], rows: Rows, numbers: NumberFormat) -> bool |
         # Some names and some numbers: a header with years, or a row with a slip of the pen.
         return True if 2 * len(words) >= len(judged) else None
     return answer
+
+
+def _is_amount(cell: str, column: Sequence[str], form: NumberFormat, numbers: NumberFormat) -> bool:
+    """Whether a cell is a negative number of a column, written in a way that only this cell shows.
+
+    Numbers in brackets without a unit may be names.
+    """
+    may_be = form.unit or cell.strip().endswith("-")
+    return bool(may_be) and numbers.of_column([cell, *column]).is_number(cell)
 
 
 def _are_days(texts: Sequence[str], numbers: NumberFormat) -> bool:
@@ -149,7 +156,8 @@ def has_units(first: Sequence[str], rows: Rows, numbers: NumberFormat) -> bool:
     if any(again and kind in (Kind.MIXED, Kind.TEXT) for again, kind in zip(is_again, kinds)):
         return False
     judged = [place for place, kind in enumerate(kinds) if kind in (Kind.MEASUREMENT, Kind.MIXED)]
-    are_words = not any(forms[place].is_number(cells[place]) for place in judged for cells in (first, rows[0]))
+    is_one = lambda cell, place: forms[place].is_number(cell) or _is_amount(cell, columns[place], forms[place], numbers)
+    are_words = not any(is_one(cells[place], place) for place in judged for cells in (first, rows[0]))
     is_text = any(not numbers.is_missing(rows[0][place]) for place in judged)
     is_text = is_text or (not first[0].strip() and _names_index(rows[0], numbers))
     return bool(judged) and are_words and is_text

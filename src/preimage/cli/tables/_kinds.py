@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from enum import Enum
 
-from preimage.cli.tables._numbers import BLANKS, MOST_WHOLE, TRUTHS, NumberFormat, starts_with_zero
+from preimage.cli.tables._numbers import BLANKS, MOST_WHOLE, TRUTHS, NumberFormat, make_numbers, starts_with_zero
 
 
 class Kind(Enum):
@@ -78,12 +78,12 @@ def kind_of_numbers(texts: Sequence[str], numbers: NumberFormat) -> Kind:
     found = [text.strip() for text in texts if not numbers.is_missing(text)]
     if not found:
         return Kind.EMPTY
-    count = sum(map(numbers.is_number, found))
-    if count == len(found):
+    others = [text for text in found if not numbers.is_number(text)]
+    if not others:
         return Kind.MEASUREMENT
     if all(text.lower() in TRUTHS for text in found):
         return Kind.TRUTH
-    return Kind.MIXED if 2 * count >= len(found) else Kind.TEXT
+    return Kind.MIXED if make_numbers(len(found) - len(others), others) else Kind.TEXT
 
 
 def kind_of(name: str, texts: Sequence[str], numbers: NumberFormat) -> Kind:

@@ -65,6 +65,14 @@ TOO_LARGE = "has more digits than double precision, as codes do"
 MOST_WHOLE = 2**53 - 1
 
 
+def make_numbers(count: int, others: Sequence[str]) -> bool:
+    """Whether so many numbers and these other texts are a column of numbers.
+
+    No fewer are numbers, or the others are all one word, which may well stand for missing values.
+    """
+    return count >= len(others) or (count > 1 and len(set(others)) == 1)
+
+
 def starts_with_zero(text: str) -> bool:
     """Whether a text has a zero before another digit, as codes have."""
     return re.match(rf"\s*[{MINUS}+]?0[0-9]", text) is not None
@@ -72,7 +80,7 @@ def starts_with_zero(text: str) -> bool:
 
 def ask_group(text: str) -> str:
     """The question about a number that is a decimal one in one convention, and a large one in another."""
-    mark = next(mark for mark in text if mark in ".,")
+    mark = re.findall(GROUP, text)[-1][-4]  # "Fr. 1,234" has a point that says nothing
     return (
         f"{text!r} may be a number above a thousand, or have three decimals. Say --decimal {mark} for decimals, or "
         f"--thousands {mark} --decimal {'.' if mark == ',' else ','} for thousands."
@@ -126,6 +134,8 @@ class Digits:
         if not found:
             return cls()
         decimals = [len(part[2]) for part in found]
+        if len(set(decimals)) > 1 and not any(part[2][1:].endswith("0") for part in found):
+            decimals.append(min(1, *decimals))  # zeros at the end are left out
         exponents = {part[3] for part in found}
         significant = max(len((part[1] + part[2]).lstrip("0")) for part in found)
         leading = "" if any(not part[1] for part in found) else "0"
@@ -353,10 +363,11 @@ class NumberFormat:
         return replace(column, digits=digits.with_more(more.digits), is_grouped=self.is_grouped or more.is_grouped)
 
     def _are_most(self, parts: Sequence[re.Match[str]], found: Sequence[str]) -> bool:
-        """Whether all texts are numbers, or half of them with known signs or brackets: others mark missing values."""
+        """Whether all texts are numbers, or most of them with known signs or brackets: others mark missing values."""
         unit = (parts[0]["prefix"] or parts[0]["suffix"] or "").strip()
         is_clear = _KNOWN_UNIT.fullmatch(unit) is not None or any(part["close"] for part in parts)
-        return len(parts) == len(found) or (2 * len(parts) >= len(found) and is_clear)
+        others = lambda: [text for text in found if WRITTEN.fullmatch(text) is None]
+        return len(parts) == len(found) or (is_clear and make_numbers(len(parts), others()))
 
     def _bare(self, body: str) -> str:
         return body.replace(self.thousands, "") if self.thousands else body
@@ -421,7 +432,7 @@ class NumberFormat:
                 _refuse(texts, is_bad())
             numbers = _cast(self._unsigned(texts))
         if self.is_open and compute.any(compute.match_substring(texts, self.decimal)).as_py():
-            _refuse(texts, compute.match_substring_regex(texts, rf"^\s*[{MINUS}+(]?{GROUP}-?\)?\s*$"))
+            _refuse(texts, compute.match_substring_regex(self._unsigned(texts), rf"^\s*[{MINUS}+(]?{GROUP}-?\)?\s*$"))
         if not self.is_code:
             self._refuse_codes(texts, numbers)
         return numbers

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from preimage.cli._errors import FileError
 from preimage.cli.tables._numbers import NumberFormat, Words
-from preimage.cli.tables._text import ByteStream, TextRows, comment_pattern, raw_blocks
+from preimage.cli.tables._text import ByteStream, TextRows, comment_test, raw_blocks
 
 _CHANGED = "it has changed since it was read, or is not as regular as it seemed: nothing was written. Run again."
 _LITTLE_ENDIAN = {"utf-16": codecs.BOM_UTF16_LE, "utf-32": codecs.BOM_UTF32_LE}
@@ -148,8 +148,7 @@ class Rewriter:
 
     @cached_property
     def _is_comment(self) -> Callable[[str], object]:
-        comment = self.rows.dialect.comment
-        return re.compile(comment_pattern(comment)).match if comment else lambda line: None
+        return comment_test(self.rows.dialect.comment)
 
     @cached_property
     def _separator(self) -> str:

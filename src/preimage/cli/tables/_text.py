@@ -4,7 +4,7 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -204,6 +204,11 @@ def comment_pattern(comment: str) -> str:
     """A regular expression of the beginning of a comment; Excel's errors, such as #DIV/0!, begin none."""
     errors = "|".join(re.escape(mark[1:]) for mark in MISSING if mark.startswith("#"))
     return rf"^[ \t]*{re.escape(comment)}(?!{errors})"
+
+
+def comment_test(comment: str) -> Callable[[str], object]:
+    """Whether a line begins with a comment; where nothing begins comments, none does."""
+    return re.compile(comment_pattern(comment)).match if comment else lambda line: None
 
 
 def row_pattern(delimiters: str, quote: str) -> str:
