@@ -22,13 +22,15 @@ KEPT, LARGEST_KEPT_ARRAY = 2**27, 2**25
 MMAP_MARGIN = 2**13
 
 
+@cache
 def settle_allocator() -> None:
-    """Let glibc know that arrays up to 32 MiB come and go, before threads ask for them.
+    """Let glibc know, once in a process, that arrays up to 32 MiB come and go.
 
     It maps arrays above a threshold anew each time, and raises the threshold when it is given one back, up to this
     size. Until it has seen the largest temporaries, threads wait for each other while the system maps and clears them:
-    filling gaps with two threads met sixty times as many new pages. The array that teaches it is never touched. Where
-    the environment fixes the threshold, and elsewhere, this does nothing.
+    filling gaps with two threads met sixty times as many new pages. One thread loses a third of its time where descents
+    make temporaries of some hundred kilobytes, which end the heap and are given back. The array that teaches it is
+    never touched. Where the environment fixes the threshold, and elsewhere, this does nothing.
     """
     np.empty(LARGEST_KEPT_ARRAY - MMAP_MARGIN, dtype=np.uint8)
 

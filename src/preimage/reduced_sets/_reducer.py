@@ -22,6 +22,7 @@ from preimage._engine.arrays import (
     to_numpy,
 )
 from preimage._engine.finite import finite_result, gives_finite_numbers, is_finite, working_method
+from preimage._engine.kept_memory import settle_allocator
 from preimage._engine.linalg import orthonormal_factor, rank_tolerance, require_semidefinite
 from preimage._engine.memory import memory_budget
 from preimage._engine.typing import Array
@@ -269,6 +270,8 @@ def finite_reduction(reduce: Callable[..., Reduction]) -> Callable[..., Reductio
 
     @wraps(reduce)
     def reduced(self: Reducer, target: Expansion, n_points: int, **options: Any) -> Reduction:
+        # Thousands of temporaries of some hundred kilobytes: a third of the time if each is new memory.
+        settle_allocator()
         with working_method(f"{type(self).__name__}.reduce"):
             found = reduce(self, target, n_points, **options)
             finite_result(found.expansion.coefficients)
