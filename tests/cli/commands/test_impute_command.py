@@ -250,6 +250,20 @@ def test_tables_without_gaps_come_back_as_they_are(tmp_path):
     assert load(again).n_features_in_ == load(model).n_features_in_
 
 
+def test_a_run_without_a_model_may_continue_with_one(tmp_path, monkeypatch):
+    path, output, model = save(WHOLE, tmp_path / "whole.csv"), tmp_path / "out.csv", tmp_path / "model.safetensors"
+
+    def interrupted(self, *arguments):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_partial.PartialOutput, "finish", interrupted)
+        assert run(path, output).exit_code == 130
+    assert "Continuing" in done(path, output, "--save-model", model)
+    assert output.read_bytes() == path.read_bytes() and report(output)["training_rows"] == len(WHOLE)
+    assert isinstance(load(model), KernelImputer)
+
+
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [

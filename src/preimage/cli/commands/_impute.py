@@ -113,9 +113,10 @@ class Impute(_options.Options):
         said |= {"rounded": self.round_whole, "categorical": list(self.categorical or ())}
         said |= {"training data": train.identity()} if self.model is None else {"model": identity_of(self.model)}
         with partial_output(self.output, inputs_of("impute", source, rows, **said), self.resume) as sink:
-            filler = (
-                Filler.from_state(sink.model()) if sink.is_begun else self._filler(source, train, rows, ready, sink)
-            )
+            if sink.is_begun:
+                filler = self._with_model(Filler.from_state(sink.model()), train, rows, ready)
+            else:
+                filler = self._filler(source, train, rows, ready, sink)
 
             def step(chunk: Array, totals: Totals, advance: Callable[[int], None]) -> tuple[Array, Totals]:
                 try:
@@ -145,10 +146,9 @@ class Impute(_options.Options):
         width, gaps = source.n_columns, np.isnan(of_source.sample)
         if of_source.n_rows == 0:
             raise DataError(f"{source.path} has no rows.")
-        nothing = Filler(ready, np.zeros(width, dtype=bool), FillingErrors.none(width), 0)
-        has_gaps = of_source.moments.n_missing > 0
-        if not has_gaps and (ready is not None or self.save_model is None):
-            filler = nothing
+        if of_source.moments.n_missing == 0:
+            filler = Filler(None, np.zeros(width, dtype=bool), FillingErrors.none(width), 0)
+            filler = self._with_model(filler, train, rows, ready)
         elif ready is not None:
             # Judged on the table to fill in, which it has not seen.
             check_columns(ready, source)
@@ -156,21 +156,30 @@ class Impute(_options.Options):
             filler = self._judged(ready, of_source.sample, sample, np.isnan(sample), lambda rows: ready, 0)
         else:
             of_train = of_source if train is source else self._surveyed(train, rows)
-            X = of_train.sample
-            _check_training(train, of_train)
-            with stage("Learning from rows"):
-                imputer = self._fitted(X, train)
+            X, imputer = of_train.sample, self._learned(train, of_train)
             # With the same parameters: one width and one noise are chosen by thousands of values, those hidden among
             # them. Searching for them again without these would take ten times as long for errors that hardly differ.
             again = lambda rows: clone(imputer).fit(rows)
-            if not has_gaps:
-                filler = replace(nothing, imputer=imputer, training_rows=len(X))
-            else:
-                with stage("Hiding values and filling them in"):
-                    filler = self._judged(imputer, X, _some(X), gaps, again, len(X))
+            with stage("Hiding values and filling them in"):
+                filler = self._judged(imputer, X, _some(X), gaps, again, len(X))
         totals = {"gaps": [0] * width, "rows": 0, "empty": 0}
         sink.begin(filler.state, of_source.n_rows, source.row_shape or (width,), source.dtype, totals)
         return filler
+
+    def _with_model(self, filler: "Filler", train: Source, rows: int, ready: KernelImputer | None) -> "Filler":
+        """With a model to save, where a table without gaps, or a run that was interrupted, needed none."""
+        if self.save_model is None or filler.imputer is not None:
+            return filler
+        if ready is not None:
+            return replace(filler, imputer=ready)
+        of_train = self._surveyed(train, rows)
+        return replace(filler, imputer=self._learned(train, of_train), training_rows=len(of_train.sample))
+
+    def _learned(self, train: Source, of_train: Survey) -> KernelImputer:
+        """A model of the training rows, after a look whether they can teach one."""
+        _check_training(train, of_train)
+        with stage("Learning from rows"):
+            return self._fitted(of_train.sample, train)
 
     def _judged(
         self, imputer: Any, X: Array, sample: Array, gaps: Array, fit: Callable[[Array], Any], training_rows: int
