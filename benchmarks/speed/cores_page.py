@@ -48,8 +48,9 @@ that run side by side. A piece consists of calls of NumPy and LAPACK of a tenth 
 them one thread at a time has Python's interpreter. What gains little are chains of small steps: one discriminant,
 machines of `Renormalized`, which use two to four threads, and `compress`, whose searches for single points each take
 what those before have left, and whose descent uses one thread for so few rows. Times of `compress` in this table are
-single runs, and the machine was at times 1.4 times as slow: on one thread a further run of the 1,500 digits took 0.99
-s of processor time, where others took 0.70 s."""
+single runs of a version that gave memory of temporaries back to the system on one thread, step by step. What that
+takes differs from run to run: on one thread a further run of the 1,500 digits took 0.99 s of processor time, where
+others took 0.70 s. Later commits keep this memory; curves over threads were not measured with them."""
 
 ABOUT_MORE = """\
 Minima of at most three rounds; a round of the search takes so long that there was only one. Between this run and the
