@@ -297,9 +297,9 @@ def _named_kernel(estimator: Any, symmetric: bool) -> tuple[Kernel, bool]:
     given = name, gamma, estimator.degree, estimator.coef0, estimator.kernel_params, symmetric
     types = tuple(map(type, given))
     is_plain = types[0] is str and PLAIN.issuperset(types)
-    if is_plain and (types, given) in _named:
-        known, is_settled = _named[types, given]
-        return _copy_of(known), is_settled
+    known = _named.get((types, given)) if is_plain else None  # one look: another thread may clear them
+    if known is not None:
+        return _copy_of(known[0]), known[1]
     kernel = as_kernel(name, gamma=gamma, degree=given[2], coef0=given[3], kernel_params=given[4])
     check_parameters(kernel)  # before anyone asks its parts for a promise
     kernel = own_parameters(kernel)
